@@ -114,6 +114,32 @@ import Testing
         try pair.check(transaction, isStored: true)
     }
 
+    @Test("A request without the lock that arrives after the answer about its outcome is refused")
+    func lateRequest() throws {
+        let fixture = try HomeFixture()
+        let (home, other) = (try fixture.home(), try fixture.home(retention: PostgresHome.Retention(count: 10)))
+        let first = try home.publishNext(SampleStore.insertion(1))
+        // The request is sent after the answer, as if the network had held it back until then.
+        let late = home.transaction(after: first, try SampleStore.insertion(2))
+        for _ in 0..<2 { #expect(try !other.outcome(of: late.position.id)) }
+        #expect(code { _ = try home.publishIfNewest(late) } == .database)
+        #expect(try !home.outcome(of: late.position.id))
+        #expect(try home.newest() == first)
+        #expect(try home.rows(of: "Item").count == 1)
+        // The refusal is not a transaction: nodes and operators do not see it, and pruning leaves it.
+        #expect(try other.transactions(after: .start, limit: 10).map(\.position) == [first])
+        let status = try other.status()
+        #expect(status.transactionCount == 1)
+        #expect(status.oldest?.number == 1)
+        for id in Int64(3)...66 { try other.publishNext(SampleStore.insertion(id)) }
+        #expect(try other.status().transactionCount == 10)
+        let refusals = "SELECT number FROM \"\(fixture.store)\".strata_feed WHERE number < 0"
+        #expect(try fixture.query(refusals).count == 1)
+        try fixture.query("UPDATE \"\(fixture.store)\".strata_feed SET at = at - interval '2 days' WHERE number < 0")
+        for id in Int64(67)...130 { try other.publishNext(SampleStore.insertion(id)) }
+        #expect(try fixture.query(refusals).count == 0)
+    }
+
     @Test("A commit whose answer is lost is uncertain, and stored")
     func answer() throws {
         let pair = try Pair()

@@ -232,17 +232,31 @@ struct HomeSQL: Sendable {
 
     /// The number and the time of the oldest or newest transaction of the feed.
     func selectEnd(isNewest: Bool) -> PostgresStatement {
-        once("SELECT number, at FROM \(feed) ORDER BY number \(isNewest ? "DESC" : "ASC") LIMIT 1")
+        once("SELECT number, at FROM \(feed) WHERE number > 0 ORDER BY number \(isNewest ? "DESC" : "ASC") LIMIT 1")
     }
 
     /// The number of transactions of the feed, and the bytes of their changes.
     func measureFeed() -> PostgresStatement {
-        once("SELECT count(*), COALESCE(sum(octet_length(changes)), 0)::bigint FROM \(feed)")
+        once("SELECT count(*), COALESCE(sum(octet_length(changes)), 0)::bigint FROM \(feed) WHERE number > 0")
     }
 
     /// Whether the feed has a transaction.
     func hasTransaction(_ id: UUID) -> PostgresStatement {
-        var statement = PostgresStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(feed) WHERE id = $1)")
+        var statement = PostgresStatement(sql: "SELECT EXISTS (SELECT 1 FROM \(feed) WHERE id = $1 AND number > 0)")
+        statement.parameters.append(id)
+        return statement
+    }
+
+    /// Refuses a transaction that the feed does not have, also if its request arrives later: a row with the same id and
+    /// a number below 0. The ids of the feed are unique. Called with the lock.
+    func refuseTransaction(_ id: UUID) -> PostgresStatement {
+        var statement = PostgresStatement(
+            sql: """
+                INSERT INTO \(feed) (number, previous_number, previous_id, id, node, at, changes)
+                SELECT LEAST(min(number), 0) - 1, 0, $1, $1, $1, now(), ''::bytea FROM \(feed)
+                ON CONFLICT (id) DO NOTHING
+                """
+        )
         statement.parameters.append(id)
         return statement
     }
@@ -254,15 +268,18 @@ struct HomeSQL: Sendable {
     func prune(keeping count: Int64, age: Double, limit: Int64) -> PostgresStatement {
         var statement = PostgresStatement(
             sql: """
-                DELETE FROM \(feed) WHERE number < LEAST(
+                DELETE FROM \(feed) WHERE number > 0 AND number < LEAST(
                     GREATEST(
                         (SELECT max(number) - $1 + 1 FROM \(feed)),
                         COALESCE(
-                            (SELECT min(number) FROM \(feed) WHERE at >= now() - make_interval(secs => $2)),
+                            (
+                                SELECT min(number) FROM \(feed)
+                                WHERE number > 0 AND at >= now() - make_interval(secs => $2)
+                            ),
                             (SELECT max(number) FROM \(feed))
                         )
                     ),
-                    (SELECT number FROM \(feed) ORDER BY number OFFSET $3 LIMIT 1)
+                    (SELECT number FROM \(feed) WHERE number > 0 ORDER BY number OFFSET $3 LIMIT 1)
                 )
                 """
         )
@@ -270,6 +287,11 @@ struct HomeSQL: Sendable {
         statement.parameters.append(age)
         statement.parameters.append(limit)
         return statement
+    }
+
+    /// Deletes the rows of ``refuseTransaction(_:)`` after a day. No network delays a request that long.
+    func deleteOldRefusals() -> PostgresStatement {
+        PostgresStatement(sql: "DELETE FROM \(feed) WHERE number < 0 AND at < now() - interval '1 day'")
     }
 
     // MARK: Ids

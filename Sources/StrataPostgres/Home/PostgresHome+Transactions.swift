@@ -150,15 +150,17 @@ extension PostgresHome {
             )
             let stored = try connection.run([sql.hasTransaction(id)], until: deadline)[0]
             if try stored.isTrue(row: 0, column: 0) { return true }
-            // While the lost connection can still commit, it holds the lock.
+            // A lost connection that has the lock keeps it while it can commit. One without the lock may take it later:
+            // the request of `publishIfNewest` may still be on its way. So the transaction is refused from now on.
             let results = try connection.run(
                 [
                     HomeSQL.begin, HomeSQL.set("lock_timeout", seconds: timeout + lockTimeout), sql.lockPosition(),
-                    sql.hasTransaction(id), HomeSQL.commit,
+                    sql.refuseTransaction(id), sql.hasTransaction(id), HomeSQL.commit,
                 ],
                 until: deadline
             )
-            return try results[3].isTrue(row: 0, column: 0)
+            try checkCommitted(results[5].command)
+            return try results[4].isTrue(row: 0, column: 0)
         }
     }
 
@@ -179,7 +181,7 @@ extension PostgresHome {
         guard count.isMultiple(of: Self.publishesPerPruning) else { return }
         _ = try? writing.use(within: timeout) { connection, deadline in
             let prune = sql.prune(keeping: retention.count, age: retention.age, limit: Self.maxPruned)
-            try connection.run([prune], until: deadline)
+            try connection.run([prune, sql.deleteOldRefusals()], until: deadline)
         }
     }
 }

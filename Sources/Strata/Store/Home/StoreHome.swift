@@ -98,7 +98,8 @@ public protocol StoreHome: Sendable {
     /// Frees the lock without a transaction. Does nothing without the lock.
     func unlock()
 
-    /// Whether a transaction is stored. The answer is final: a transaction that is not stored will not be.
+    /// Whether a transaction is stored. The answer is final: a transaction that is not stored will not be, even if the
+    /// request of ``publishIfNewest(_:)`` was lost on its way, and arrives later.
     func outcome(of id: UUID) throws -> Bool
 
     /// Reserves ids of objects, durably. No two calls of any node get the same id.
