@@ -222,6 +222,20 @@ import Testing
         )
         try apply(PostgresRoles(of: store), searchPath: other)
         #expect(try fixture.query("SELECT 1 FROM pg_namespace WHERE nspname = '\(store)'").count == 1)
+
+        try fixture.query(
+            """
+            CREATE FUNCTION \(other).hashtextextended(text, integer) RETURNS bigint LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'not the function of PostgreSQL'; END $$
+            """
+        )
+        // Without rights on the schema, the owner would not find the function.
+        try fixture.query("GRANT USAGE ON SCHEMA \(other) TO PUBLIC")
+        let address = "\(self.address(owner)) options=-csearch_path=\(store)_other"
+        let home = try PostgresHome(address, store: store)
+        defer { home.close() }
+        _ = try home.open(SampleStore.description, busyTimeout: 5)
+        try home.publishNext(SampleStore.insertion(1))
     }
 
     @Test("Names that cannot be roles, and readers without a name, are refused")
