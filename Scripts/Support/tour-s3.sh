@@ -24,7 +24,7 @@ tour_s3() {
     eventually 60 has_acknowledged 20 "$press" pictures || fail "the pictures take too long"
     kill -KILL "$press"
     wait "$press" 2>/dev/null || true
-    for writer in "${writers[@]}"; do wait "$writer" || true; done
+    for writer in "${writers[@]}"; do wait "$writer" || fail "a client was refused"; done
     started=()
     local count
     count="$(acknowledged pictures | wc -l | tr -d ' ')"

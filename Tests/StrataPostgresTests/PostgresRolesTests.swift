@@ -28,8 +28,13 @@ import Testing
     private func home(_ role: String) throws -> PostgresHome { try PostgresHome(address(role), store: store) }
 
     /// Runs the script, as a superuser.
-    private func apply(_ roles: PostgresRoles) throws {
-        let statements = ["BEGIN"] + roles.statements + ["COMMIT"]
+    ///
+    /// - Parameters:
+    ///   - roles: make the script.
+    ///   - searchPath: the schemas in which the superuser looks for names; nil for those of the server.
+    private func apply(_ roles: PostgresRoles, searchPath: String? = nil) throws {
+        let path = searchPath.map { ["SET search_path TO \($0)"] } ?? []
+        let statements = path + ["BEGIN"] + roles.statements + ["COMMIT"]
         let deadline = Deadline(seconds: 30)
         let settings = try ConnectionSettings(cluster.address)
         let connection = try PostgresConnection.open(settings, preparesStatements: false, until: deadline)
@@ -201,6 +206,36 @@ import Testing
         #expect(try fixture.query("SELECT 1 \(found)").count == 3)
         #expect(try fixture.query("SELECT 1 FROM pg_namespace WHERE nspname = '\(quoted)'").count == 1)
         #expect(roles.sql.hasSuffix("COMMIT;\n"))
+    }
+
+    @Test("Functions of other roles do not run in place of those of PostgreSQL")
+    func otherFunctions() throws {
+        let other = "\"\(store)_other\""
+        try fixture.query("CREATE SCHEMA \(other)")
+        defer { _ = try? fixture.query("DROP SCHEMA \(other) CASCADE") }
+        // The arguments fit better than those of the function of PostgreSQL.
+        try fixture.query(
+            """
+            CREATE FUNCTION \(other).format(text, name, text) RETURNS text LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'not the function of PostgreSQL'; END $$
+            """
+        )
+        try apply(PostgresRoles(of: store), searchPath: other)
+        #expect(try fixture.query("SELECT 1 FROM pg_namespace WHERE nspname = '\(store)'").count == 1)
+
+        try fixture.query(
+            """
+            CREATE FUNCTION \(other).hashtextextended(text, integer) RETURNS bigint LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'not the function of PostgreSQL'; END $$
+            """
+        )
+        // Without rights on the schema, the owner would not find the function.
+        try fixture.query("GRANT USAGE ON SCHEMA \(other) TO PUBLIC")
+        let address = "\(self.address(owner)) options=-csearch_path=\(store)_other"
+        let home = try PostgresHome(address, store: store)
+        defer { home.close() }
+        _ = try home.open(SampleStore.description, busyTimeout: 5)
+        try home.publishNext(SampleStore.insertion(1))
     }
 
     @Test("Names that cannot be roles, and readers without a name, are refused")

@@ -6,6 +6,10 @@ import Strata
 /// `strata_home` has one row. Its lock is the lock of the home, so its row is small: `toast_tuple_target` moves long
 /// descriptions out of it, and a commit copies only the rest. `strata_ids` is separate, so that a reservation of ids
 /// does not wait for commits.
+///
+/// A role that may create functions in a schema of the search path could make one whose arguments fit better than those
+/// of PostgreSQL's function, and it would run with the rights of the node. So a call whose arguments do not have exactly
+/// the declared types names the schema `pg_catalog`.
 struct HomeSQL: Sendable {
     /// The name of the schema.
     let store: String
@@ -24,7 +28,7 @@ struct HomeSQL: Sendable {
 
     /// Makes nodes that create the same store wait for each other.
     func lockCreation() -> PostgresStatement {
-        var statement = once("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))")
+        var statement = once("SELECT pg_advisory_xact_lock(pg_catalog.hashtextextended($1, 0))")
         statement.parameters.append("strata \(store)")
         return statement
     }

@@ -28,7 +28,8 @@ public struct PostgresRoles: Sendable, Hashable {
     public let readableTables: [String]
     /// Whether the reader may also read the transactions, with all values before and after.
     public let readsFeed: Bool
-    /// Whether all rights of other roles on the database end, so that only these roles can connect.
+    /// Whether the rights of `PUBLIC` on the database end. Then other roles cannot connect, except superusers, the owner
+    /// of the database, and roles that were given this right by name.
     public let ownsDatabase: Bool
 
     /// Describes the roles.
@@ -40,7 +41,7 @@ public struct PostgresRoles: Sendable, Hashable {
     ///   - reader: the reader; nil for none.
     ///   - readableTables: the tables that the reader may read. They must exist when the script runs.
     ///   - readsFeed: whether the reader may read the transactions.
-    ///   - ownsDatabase: whether the script takes the rights on the database from all other roles.
+    ///   - ownsDatabase: whether the script takes the rights on the database from `PUBLIC`.
     /// - Throws: `invalidName` if a name is empty or too long; `invalidArgument` if two roles have one name, or if there
     ///   are tables without a reader.
     public init(
@@ -92,7 +93,9 @@ public struct PostgresRoles: Sendable, Hashable {
 
     /// The statements between BEGIN and COMMIT.
     var statements: [String] {
-        roles.map { creation(of: $0) } + databaseRights + schemaRights + nodeRights + readerRights
+        // Otherwise, a function that another role has made could run in place of one of PostgreSQL, as the superuser.
+        ["SET LOCAL search_path TO pg_catalog"] + roles.map { creation(of: $0) } + databaseRights + schemaRights
+            + nodeRights + readerRights
     }
 
     private var roles: [String] { [owner, node] + (reader.map { [$0] } ?? []) }

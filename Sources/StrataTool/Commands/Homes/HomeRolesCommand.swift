@@ -32,7 +32,7 @@
         @Flag(help: "Let the reader read the transactions, too.")
         var feed = false
 
-        @Flag(help: "Take the rights on the database from all other roles.")
+        @Flag(help: "Take the rights on the database from PUBLIC, so that roles need the right to connect by name.")
         var ownDatabase = false
 
         @OptionGroup var output: OutputOptions
