@@ -130,18 +130,14 @@ extension CloudContext {
     /// - Throws: the errors of `body`; the errors of the store.
     /// - Complexity: one query for each folder.
     public func walk(_ node: CloudNode, _ body: (CloudNode, _ names: [String]) throws -> WalkStep) throws {
-        // A node has one parent, so only the start can come again: in a damaged store whose folders form a ring.
-        func children(of folder: CloudNode) throws -> [CloudNode] {
-            try folder.children.sorted { $0.place }.fetch().filter { $0 !== node }
-        }
-        var waiting: [(CloudNode, [String])] = try children(of: node).reversed().map { ($0, [$0.name]) }
+        var waiting: [(CloudNode, [String])] = try node.children(below: node).reversed().map { ($0, [$0.name]) }
         while let (next, names) = waiting.popLast() {
             switch try body(next, names) {
             case .stop: return
             case .skip: continue
             case .proceed:
                 guard next.isFolder else { continue }
-                waiting += try children(of: next).reversed().map { ($0, names + [$0.name]) }
+                waiting += try next.children(below: node).reversed().map { ($0, names + [$0.name]) }
             }
         }
     }

@@ -96,8 +96,7 @@ extension CloudContext {
             // Most folders do not have sections to copy.
             let sections = try self.sections(of: node)
             if !sections.isEmpty { try queueCopy(of: node, to: copy, in: folder, sections) }
-            // A node has one parent, so only the start can come again: in a damaged store whose folders form a ring.
-            for child in try node.children.fetch() where child !== start {
+            for child in try node.children(below: start) {
                 _ = try self.copy(child, into: copy, as: child.name, below: start)
             }
             return copy

@@ -60,9 +60,8 @@ extension CloudContext {
             found.append(next)
             guard next.node.isFolder, next.depth < depth else { continue }
             // One child more than fits shows that nodes are left out.
-            let children = try next.node.children.sorted { $0.place }.limit(limit - found.count + 1).fetch()
-            // A node has one parent, so only the start can come again: in a damaged store whose folders form a ring.
-            for child in children.reversed() where child !== start {
+            let children = try next.node.children(below: start, limit: limit - found.count + 1)
+            for child in children.reversed() {
                 waiting.append((node: child, path: next.path.appending(child.name), depth: next.depth + 1))
             }
         }

@@ -84,4 +84,18 @@ extension CloudNode {
         }
         return ancestors
     }
+
+    /// The children of this folder, ordered by name, in a walk down from a node.
+    ///
+    /// A node has one parent, so only the start of a walk can come again: in a damaged store whose folders form a ring.
+    ///
+    /// - Parameters:
+    ///   - start: the start of the walk, which is left out.
+    ///   - limit: the greatest number of children; nil for all.
+    /// - Throws: the errors of the store.
+    func children(below start: CloudNode, limit: Int? = nil) throws -> [CloudNode] {
+        var members = children.sorted { $0.place }
+        if let limit { members = members.limit(limit) }
+        return try members.fetch().filter { $0 !== start }
+    }
 }

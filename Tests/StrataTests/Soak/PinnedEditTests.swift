@@ -140,6 +140,81 @@ import Testing
         try await stack.close()
     }
 
+    /// A root with one author, whose delete by root a pinned context has overruled by an undo.
+    private static func openBroughtBack() async throws -> (
+        stack: ContextStack, pinned: ContextHandle, id: ObjectID<Author>
+    ) {
+        let stack = try await openStack(.rootOnly)
+        let id = try await stack.on(.root) { context in
+            let author = context.insert(Author(name: "stored"))
+            try context.commit()
+            return author.id
+        }
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        try await pinned.perform { context in
+            context.undoLevels = 2
+            context.delete(try #require(try context.find(id)))
+        }
+        try await stack.on(.root) { context in context.delete(try #require(try context.find(id))) }
+        try await pinned.perform { context in
+            try context.merge()
+            try context.undo()
+            let names = try context.column(Author.all, \.name)
+            #expect(names == ["stored"])
+        }
+        return (stack, pinned, id)
+    }
+
+    @Test(
+        "An undo shows an object that was brought back and then deleted, after the parent's rollback",
+        arguments: [false, true]
+    )
+    func deletedAfterBroughtBack(rollsBackFirst: Bool) async throws {
+        let (stack, pinned, id) = try await Self.openBroughtBack()
+        if rollsBackFirst { try await stack.on(.root) { $0.rollback() } }
+        try await pinned.perform { context in context.delete(try #require(try context.find(id))) }
+        if !rollsBackFirst { try await stack.on(.root) { $0.rollback() } }
+        try await pinned.perform { context in
+            let hidden = try context.column(Author.all, \.name)
+            #expect(hidden == [])
+            try context.undo()
+            #expect(try context.find(id)?.name == "stored")
+            let shown = try context.column(Author.all, \.name)
+            #expect(shown == ["stored"])
+            try context.redo()
+            let redone = try context.column(Author.all, \.name)
+            #expect(redone == [])
+            try context.undo()
+            try context.merge()
+            let merged = try context.column(Author.all, \.name)
+            #expect(merged == ["stored"])
+        }
+        try await stack.close()
+    }
+
+    @Test("A throwing savepoint takes back the delete of an object that was brought back, after the parent's rollback")
+    func deletedInSavepoint() async throws {
+        struct TakenBack: Error {}
+        let (stack, pinned, id) = try await Self.openBroughtBack()
+        try await stack.on(.root) { $0.rollback() }
+        try await pinned.perform { context in
+            #expect(throws: TakenBack.self) {
+                try context.savepoint {
+                    context.delete(try #require(try context.find(id)))
+                    let hidden = try context.column(Author.all, \.name)
+                    #expect(hidden == [])
+                    throw TakenBack()
+                }
+            }
+            let shown = try context.column(Author.all, \.name)
+            #expect(shown == ["stored"])
+            try context.merge()
+            let merged = try context.column(Author.all, \.name)
+            #expect(merged == ["stored"])
+        }
+        try await stack.close()
+    }
+
     @Test("A throwing savepoint restores an object that was brought back, before and after the parent's rollback")
     func broughtBackInSavepoint() async throws {
         struct TakenBack: Error {}

@@ -4,15 +4,29 @@ import Strata
 import Testing
 
 @Suite("Members of relationships in pinned contexts while others commit") struct PinnedMemberTests {
-    /// Root and another context each add the item `c` to a list without seeing the other addition. The pinned context
-    /// shows root's addition and edits it. Root's commit then merges it into the other one.
-    @Test(
-        "A commit that merges two additions of a member does not change what a pinned context shows",
-        arguments: [false, true],
-        [false, true]
-    )
-    func mergedMember(isRemoved: Bool, seesBoth: Bool) async throws {
-        let folder = try ScratchFolder()
+    /// A change of the member `c` in a pinned context.
+    enum Edit: CaseIterable {
+        case move
+        case removal
+        /// The member is moved before a commit merges it, and the undo comes afterwards.
+        case undoOfMove
+        case undoOfRemoval
+
+        /// The members after the change.
+        var result: [String] {
+            switch self {
+            case .move: ["c", "a", "b"]
+            case .removal: ["a", "b"]
+            case .undoOfMove, .undoOfRemoval: ["a", "b", "c"]
+            }
+        }
+    }
+
+    /// Opens a store with a list of the items `a` and `b`. Root and another context have each added the item `c` without
+    /// seeing the other addition. Neither of them is committed.
+    private static func open(
+        in folder: ScratchFolder
+    ) async throws -> (stack: ContextStack, root: ContextHandle, other: ContextHandle) {
         let url = folder.file("members.sqlite")
         let stack = try await ContextStack.open(.sqlite(url), models: Soak.models, stack: .rootOnly)
         let root: ContextHandle = try stack[.root]
@@ -32,6 +46,23 @@ import Testing
                 try #require(try context.first(Soak.List.all)).items.insert(item)
             }
         }
+        return (stack, root, other)
+    }
+
+    /// The labels of the list's items, in their order.
+    private static func labels(_ context: ObjectContext) throws -> [String] {
+        try #require(try context.first(Soak.List.all)).items.fetch().map(\.label)
+    }
+
+    /// The pinned context shows root's addition and edits it. Root's commit then merges it into the other one.
+    @Test(
+        "A commit that merges two additions of a member does not change what a pinned context shows",
+        arguments: [false, true],
+        [false, true]
+    )
+    func mergedMember(isRemoved: Bool, seesBoth: Bool) async throws {
+        let folder = try ScratchFolder()
+        let (stack, root, other) = try await Self.open(in: folder)
         if seesBoth { try await other.perform { try $0.commit() } }
         let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
         let edited = isRemoved ? ["a", "b"] : ["c", "a", "b"]
@@ -62,6 +93,49 @@ import Testing
             let undone = try items.fetch().map(\.label)
             #expect(undone == ["a", "b", "c"])
         }
+        try await stack.close()
+    }
+
+    @Test(
+        "A change of a member that a pinned context makes after a commit has merged the member is not lost",
+        arguments: Edit.allCases,
+        [false, true]
+    )
+    func editedAfterMerge(edit: Edit, seesBoth: Bool) async throws {
+        let folder = try ScratchFolder()
+        let (stack, root, other) = try await Self.open(in: folder)
+        if seesBoth { try await other.perform { try $0.commit() } }
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        try await pinned.perform { context in
+            context.undoLevels = 2
+            let items = try #require(try context.first(Soak.List.all)).items
+            let members = try items.fetch()
+            #expect(members.map(\.label) == ["a", "b", "c"])
+            switch edit {
+            case .move, .removal: break
+            case .undoOfMove: try items.move(members[2], before: members[0])
+            case .undoOfRemoval: items.remove(members[2])
+            }
+        }
+        if !seesBoth { try await other.perform { try $0.commit() } }
+        try await root.perform { try $0.commit() }
+        try await pinned.perform { context in
+            let items = try #require(try context.first(Soak.List.all)).items
+            let members = try items.fetch()
+            switch edit {
+            case .move: try items.move(members[2], before: members[0])
+            case .removal: items.remove(members[2])
+            case .undoOfMove, .undoOfRemoval: try context.undo()
+            }
+            let edited = try Self.labels(context)
+            #expect(edited == edit.result)
+            try context.merge()
+            let merged = try Self.labels(context)
+            #expect(merged == edit.result)
+            try context.commit()
+        }
+        let committed = try await other.perform { try Self.labels($0) }
+        #expect(committed == edit.result)
         try await stack.close()
     }
 }

@@ -13,7 +13,7 @@ extension ObjectContext {
     func showOwnLayer() {
         guard let snapshot = reading.snapshot else { return }
         let (level, merged, revision) = store.layers.state.withLock {
-            ($0.layers[id], $0.layers.mergedMembers[id] ?? [:], $0.layers.revisions[id])
+            ($0.layers[id], $0.mergedMembers[id] ?? [:], $0.layers.revisions[id])
         }
         guard revision != reading.ownRevision else { return }
         reading.ownRevision = revision
@@ -68,7 +68,9 @@ extension RowChanges {
         for number in ids where layers.topKind(of: number, entity: entity, in: [context]) == .updateOfDeleted {
             let stack = layers.stack(number, entity: entity, in: context, Row.self)
             guard stack.contains(where: { $0.change.kind == .updateOfDeleted && $0.change.wasUndelete }),
-                let last = shown.top(number, entity: entity, in: [context], Row.self), last.kind.isVisible
+                // The context shows the row, or has deleted it, and the delete was taken back.
+                let last = shown.top(number, entity: entity, in: [context], Row.self),
+                last.kind.isVisible || last.kind == .delete
             else { continue }
             var row = last.row
             // Start from the values before this context's changes, because some of these changes may have been taken

@@ -200,7 +200,7 @@ extension ObjectTracker {
 
 extension ObjectContext {
     /// Removes deletes from this context's layer, so that their rows are visible again. Returns the ids of the rows
-    /// that are visible.
+    /// that this context shows.
     func cancelDeletes<Row: StoredRow>(of part: RowChanges<Row>, entity: Int) throws -> Set<Int64> {
         var back: Set<Int64> = []
         try editLayer { reading in
@@ -222,7 +222,13 @@ extension ObjectContext {
             }
             return !done.taken.isEmpty
         }
-        return back
+        guard reading.isPinned, let snapshot = reading.snapshot else { return back }
+        // The pinned snapshot may still contain a delete by a parent that the parent has rolled back since.
+        let info = store.schema.entities[entity].info
+        return try back.filter { number in
+            try snapshot.layers.topKind(of: number, entity: entity, in: path).map(\.isVisible)
+                ?? snapshot.reader.connection.exists(number, in: info)
+        }
     }
 }
 

@@ -134,8 +134,7 @@ extension LayerSnapshot {
             layers[context] = level.filter { !record.segments.contains($0.id) }
         }
         for result in record.results where !result.merged.isEmpty {
-            guard let rows = result.rows?.typed(JoinRow.self) else { continue }
-            layers.moveMembers(result.merged, onto: rows, entity: result.entity, sequence: record.sequence)
+            layers.moveMembers(result.mergedMembers(record.sequence), entity: result.entity)
         }
         for result in record.results where !result.moved.isEmpty { layers.move(result.moved, entity: result.entity) }
         for result in record.results {

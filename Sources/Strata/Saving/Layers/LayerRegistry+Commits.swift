@@ -176,6 +176,7 @@ extension LayerRegistry.State {
 
     /// Applies a commit that is in the store.
     fileprivate mutating func apply(_ record: CommitRecord) {
+        noteMergedMembers(of: record)
         layers = layers.applying(record)
         for result in record.results where !result.moved.isEmpty { recordEvents(ofAll: result.entity) }
         log.record(record)

@@ -93,7 +93,11 @@ extension LayerRegistry {
     func publish(_ parts: [Int: any AnyRowChanges], provenance: Provenance, by context: Int, seenThrough cursor: Int)
         -> Published
     {
-        update(by: context) { $0.publish(parts, provenance: provenance, by: context, seenThrough: cursor) }
+        update(by: context) { state in
+            let parts = state.movingMergedMembers(parts, of: context)
+            let news = state.news(for: context, after: cursor)
+            return state.publish(parts, provenance: provenance, by: context, seenThrough: cursor, news)
+        }
     }
 
     /// Publishes changes as ``publish(_:provenance:by:seenThrough:)`` does, unless the rows below them must be read
@@ -105,8 +109,10 @@ extension LayerRegistry {
         seenThrough cursor: Int
     ) -> Published? {
         update(by: context) { state in
-            if state.isAncestorUnknown(parts, of: context, seenThrough: cursor) { return nil }
-            return state.publish(parts, provenance: provenance, by: context, seenThrough: cursor)
+            let parts = state.movingMergedMembers(parts, of: context)
+            let news = state.news(for: context, after: cursor)
+            if state.isAncestorUnknown(parts, seenThrough: cursor, news) { return nil }
+            return state.publish(parts, provenance: provenance, by: context, seenThrough: cursor, news)
         }
     }
 
@@ -125,7 +131,9 @@ extension LayerRegistry {
         _ reading: LayerReading
     ) throws -> Published? {
         try rebasing(onto: reading, schema, by: context) { state in
-            let published = state.publish(parts, provenance: provenance, by: context, seenThrough: cursor)
+            let parts = state.movingMergedMembers(parts, of: context)
+            let news = state.news(for: context, after: cursor)
+            let published = state.publish(parts, provenance: provenance, by: context, seenThrough: cursor, news)
             // Inserts do not have a row below them.
             for (entity, part) in parts where part.kinds != .insert {
                 part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
@@ -155,17 +163,18 @@ extension LayerRegistry {
 extension LayerRegistry.State {
     /// Whether the rows below some of these changes are not known any more.
     ///
-    /// - Parameter cursor: the last event that was known when the changes were made.
+    /// - Parameters:
+    ///   - cursor: the last event that was known when the changes were made.
+    ///   - news: the events since then that changed the rows below the context's layer.
     fileprivate func isAncestorUnknown(
         _ parts: [Int: any AnyRowChanges],
-        of context: Int,
-        seenThrough cursor: Int
+        seenThrough cursor: Int,
+        _ news: [CommitLog.Event]
     ) -> Bool {
         // Inserts do not have a row below them.
         if log.end.event == cursor || parts.values.allSatisfy({ $0.kinds == .insert }) { return false }
         // If changes were removed from a layer below, the rows that were there before are not known.
-        return !log.isKnown(after: cursor)
-            || news(for: context, after: cursor).contains { $0.hasChangedLayer(of: parts) }
+        return !log.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
     }
 
     /// Puts changes on top of a context's layer: see ``LayerRegistry/publish(_:provenance:by:seenThrough:)``.
@@ -173,11 +182,11 @@ extension LayerRegistry.State {
         _ parts: [Int: any AnyRowChanges],
         provenance: Provenance,
         by context: Int,
-        seenThrough cursor: Int
+        seenThrough cursor: Int,
+        _ news: [CommitLog.Event]
     ) -> LayerRegistry.Published {
         var parts = parts
         let before = layers.revisions[context]
-        let news = log.end.event == cursor ? [] : news(for: context, after: cursor)
         for event in news where event.isTaking(context) {
             // The layer was committed between an edit and now. The edit lies above the rows that the commit wrote.
             for (entity, part) in parts {
@@ -275,7 +284,7 @@ extension LayerRegistry.State {
     /// Keeps the events from now on for a reader of the log that takes a snapshot.
     fileprivate mutating func startReading(_ reader: Int) {
         log.startTracking(reader)
-        layers.forgetMergedMembers(in: reader)
+        mergedMembers[reader] = nil
     }
 
     /// Applies commits of other processes. Rows of which layers have changes are read again. Live objects check the

@@ -21,6 +21,9 @@ final class LayerRegistry: Sendable {
         var fixed: Set<Int> { read.isEmpty ? taken : taken.union(read.keys) }
         /// The commits and the changes of the layers, for their readers.
         var log: CommitLog
+        /// The members that commits have merged while a context still shows their former rows, by context, entity and
+        /// former row. They are kept until the context takes its next snapshot.
+        var mergedMembers: [Int: [Int: [Int64: MergedMember]]] = [:]
     }
 
     let state: Mutex<State>
@@ -39,6 +42,7 @@ final class LayerRegistry: Sendable {
     func remove(context: Int) {
         _ = update(by: context) { state in
             state.layers.remove(context: context)
+            state.mergedMembers[context] = nil
             return state.log.remove(context: context)
         }
     }
@@ -50,6 +54,7 @@ extension LayerRegistry.State {
 
     /// The events after the given one that changed the rows below a context's layer.
     func news(for context: Int, after cursor: Int) -> [CommitLog.Event] {
+        if log.end.event == cursor { return [] }
         let beneath = layers.readPath(to: context).dropLast()
         return log.events.reversed().prefix { $0.number > cursor }.filter { event in
             switch event.cause {

@@ -14,9 +14,6 @@ struct LayerSnapshot: Sendable {
     private(set) var floors: [Int: [Floor]] = [:]
     /// Counts the changes of each layer, so that callers can see whether it is still the same.
     private(set) var revisions: [Int: Int] = [:]
-    /// The members that commits have merged and of which a context's layer has changes, by context and entity: the
-    /// merged rows, and the rows that represent them now. They are kept until the context takes its next snapshot.
-    private(set) var mergedMembers: [Int: [Int: [Int64: Int64]]] = [:]
 
     subscript(context: Int) -> [ChangeSegment] {
         get { levels[context] ?? [] }
@@ -40,16 +37,9 @@ struct LayerSnapshot: Sendable {
             childCounts[parent] = count > 1 ? count - 1 : nil
         }
         revisions[context] = nil
-        mergedMembers[context] = nil
         floors[context] = nil
         committedOnly.remove(context)
     }
-
-    mutating func noteMergedMembers(_ ids: [Int64: Int64], entity: Int, in context: Int) {
-        mergedMembers[context, default: [:]][entity, default: [:]].merge(ids) { $1 }
-    }
-
-    mutating func forgetMergedMembers(in context: Int) { mergedMembers[context] = nil }
 
     /// The contexts through which `context` sees the store, from the one above the store to itself.
     func path(to context: Int) -> [Int] {
