@@ -106,7 +106,8 @@ import Testing
         for node in [left, right] { #expect(try await contents(node) == before) }
         try await left.close()
         try await right.write { context in
-            let account = try #require(try context.find(try #require(ObjectID<Account>(id))))
+            let known = try #require(ObjectID<Account>(id))
+            let account = try #require(try context.find(known))
             account.note = "from the fleet"
         }
         let after = try await contents(right)
