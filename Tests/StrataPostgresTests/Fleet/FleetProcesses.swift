@@ -185,10 +185,9 @@ final class FleetProcesses: Sendable {
             }
         }
         let stack = try await ContextStack.open(
-            .sqlite(copy(0)),
+            .shared(try PostgresHome(connection, store: store), copy: copy(0)),
             models: FleetWork.models + Pipeline.models,
-            stack: .rootOnly,
-            configuration: StoreConfiguration(isReadOnly: true)
+            stack: .rootOnly
         )
         let audit = try await stack.background { try FleetWork.audit($0) }
         try await stack.close()

@@ -40,7 +40,7 @@ import Testing
         let nodes = try PostgresNodes()
         let (left, right) = (try await nodes.open("left"), try await nodes.open("right"))
         let photo = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0) })
-        try await left.write { context in
+        try await left.background { context in
             try Bank.found(in: context)
             for number in 1...12 { _ = try Bank.transfer(number, in: context) }
         }

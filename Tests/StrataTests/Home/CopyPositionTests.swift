@@ -3,6 +3,7 @@ import FleetFixture
 import Foundation
 import GRDB
 import StoreModels
+import Strata
 import Testing
 
 @testable import Strata
@@ -61,7 +62,12 @@ struct CopyPositionTests {
         try await stack.write { context in _ = context.insert(Account(name: "one", balance: 1)) }
         let newest = try fleet.connection("left").newest()
         let other = try DatabaseQueue(path: fleet.copy("left").path, configuration: .waiting)
-        try await other.write { try $0.execute(sql: "UPDATE strata_home SET number = -1") }
+        try await other.write { db in
+            try db.execute(
+                sql: "UPDATE strata_home SET \"number\" = -1, \"transaction\" = ?",
+                arguments: [HomePosition.start.id.uuidString]
+            )
+        }
         try other.close()
         let error = await #expect(throws: StrataError.self) {
             try await stack.write { context in _ = context.insert(Account(name: "two", balance: 1)) }

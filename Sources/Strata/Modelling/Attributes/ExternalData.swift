@@ -96,25 +96,13 @@ extension Model {
                     Self._$schema.columns[column].name,
                     of: id.rawValue,
                     Self._$schema.name,
-                    withRow: try isGoneBelow(snapshot, context)
+                    withRow: try snapshot.hasLost(id.rawValue, entity: Int(_$state.entity), context)
                 )
             }
         } catch {
             context.reference.report(error)
         }
         return nil
-    }
-}
-
-extension Model {
-    /// Whether others have deleted this object's row, so that its bytes may be gone although the store is intact.
-    ///
-    /// A snapshot without the row proves this. A snapshot with the row does not disprove it: if a context has restored
-    /// the object over the delete of a parent, the restoring change may show an earlier version of the stored row.
-    private func isGoneBelow(_ snapshot: ObjectContext.ReadSnapshot, _ context: ObjectContext) throws -> Bool {
-        let (number, entity) = (id.rawValue, Int(_$state.entity))
-        if snapshot.layers.contains(.undelete, of: number, entity: entity, in: context.path) { return true }
-        return try !snapshot.reader.connection.exists(number, in: context.store.schema.entities[entity].info)
     }
 }
 
