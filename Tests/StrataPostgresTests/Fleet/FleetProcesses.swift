@@ -185,7 +185,7 @@ final class FleetProcesses: Sendable {
             }
         }
         let stack = try await ContextStack.open(
-            .shared(try PostgresHome(connection, store: store), copy: copy(0)),
+            .shared(try PostgresHome(connection, store: store), copy: folder.file("audit.sqlite")),
             models: FleetWork.models + Pipeline.models,
             stack: .rootOnly
         )
@@ -206,6 +206,9 @@ final class FleetProcesses: Sendable {
 
     /// The program that starts a process in a separate network, which has no links at all.
     static let namespaceLauncher = ["/usr/bin/unshare", "--net"]
+
+    /// Whether tests run that have not passed yet. See `Documentation/Known-gaps.md`.
+    static let runsUnproven = ProcessInfo.processInfo.environment["STRATA_FLEET_UNPROVEN"] != nil
 
     /// Whether this process may create network namespaces. Containers often forbid it.
     static let allowsNamespaces: Bool = {
