@@ -37,7 +37,7 @@ package struct HomeMove {
         guard try !StoreFile.inspect(url) else {
             throw StrataError(.notAStore, "'\(url.path)' does not exist or is empty. Name the file of a store.")
         }
-        let pointer = try Self.connect(url.path)
+        let pointer = try StoreCopy.connect(url.path)
         defer { sqlite3_close(pointer) }
         let connection = Connection(pointer, fingerprint: 0)
         defer { connection.finalize() }
@@ -57,16 +57,6 @@ package struct HomeMove {
     private static let busyMilliseconds: Int32 = 500
     private static let maxPortionRows = 500
     private static let maxPortionBytes = 4 << 20
-
-    private static func connect(_ path: String) throws -> OpaquePointer {
-        var connection: OpaquePointer?
-        let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil)
-        guard code == SQLITE_OK, let connection else {
-            defer { sqlite3_close(connection) }
-            throw StrataError(sqlite: code, connection: connection)
-        }
-        return connection
-    }
 
     /// Begins a transaction that admits no other connection. In this mode, SQLite needs the whole file, so it refuses
     /// the transaction as long as another connection is open, even if that connection does nothing.

@@ -80,7 +80,8 @@ struct StoreCopy: Sendable {
         guard code == SQLITE_DONE else { throw StrataError(sqlite: code, connection: nil) }
     }
 
-    private static func connect(_ path: String) throws -> OpaquePointer {
+    /// Opens a database for writing. The caller closes it.
+    static func connect(_ path: String) throws -> OpaquePointer {
         var connection: OpaquePointer?
         let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil)
         guard code == SQLITE_OK, let connection else {
