@@ -1,5 +1,7 @@
+import Foundation
 import Strata
 import StrataCloud
+import StrataInspection
 import StrataPipeline
 
 /// What a page or an action needs of the stack.
@@ -21,8 +23,10 @@ final class StoreAccess: Sendable {
     /// The samples of a ``DepthSampler``.
     let depth = DepthHistory()
     let figures: QueueFiguresCache
-    let processes: ProcessList
-    let nodes: NodeList
+    /// The processes that have the store open; nil if the system does not tell.
+    let processes: SharedAnswer<StoreProcesses?>
+    /// The nodes of the home, or the error of the home, which gives up after a few seconds; nil without a home.
+    let nodes: SharedAnswer<Result<[HomeNodeStatus], any Error>?>
     private let readers: ReadLimiter
 
     init(
@@ -35,10 +39,23 @@ final class StoreAccess: Sendable {
         self.figures = figures
         hasQueues = stack.knows(QueuedOperation.self)
         hasAccounts = stack.knows(CloudNode.self)
-        processes = ProcessList(of: stack.filePath)
-        nodes = NodeList(of: stack)
+        // A search examines all processes of the system, and nodes report only every few seconds.
+        processes = SharedAnswer { [path = stack.filePath] in await StoreAccess.processes(of: path) }
+        nodes = SharedAnswer { await StoreAccess.nodes(of: stack) }
         self.allowsChanges = allowsChanges && (try? stack.checkWritable()) != nil
         readers = ReadLimiter(maximumReaders)
+    }
+
+    private static func processes(of path: String) async -> StoreProcesses? {
+        await withCheckedContinuation { (continuation: CheckedContinuation<StoreProcesses?, Never>) in
+            // The search may wait for the file system, so it uses a separate thread.
+            DispatchQueue.global().async { @Sendable in continuation.resume(returning: StoreProcesses(of: path)) }
+        }
+    }
+
+    private static func nodes(of stack: ContextStack) async -> Result<[HomeNodeStatus], any Error>? {
+        guard stack.hasHome else { return nil }
+        do { return .success(try await stack.nodes()) } catch { return .failure(error) }
     }
 
     func has(_ needs: StoreNeeds) -> Bool {
