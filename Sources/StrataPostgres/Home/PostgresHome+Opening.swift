@@ -81,18 +81,10 @@ extension PostgresHome {
         _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
     ) throws -> Bool {
         try describingFailures {
-            // A new connection, which ends with the call. After an error, the server rolls the transaction back.
-            let connection = try PostgresConnection.open(
-                settings,
-                preparesStatements: preparesStatements,
-                until: Deadline(seconds: timeout)
-            )
-            try connection.run(
-                [
-                    HomeSQL.begin, HomeSQL.set("idle_in_transaction_session_timeout", seconds: nil),
-                    HomeSQL.set("statement_timeout", seconds: nil), sql.lockCreation(),
-                ],
-                until: Deadline(seconds: timeout)
+            let (connection, _) = try beginLongTransaction(
+                HomeSQL.begin,
+                running: [sql.lockCreation()],
+                within: timeout
             )
             let found = try exists(connection, until: Deadline(seconds: timeout))
             if found.store { return false }

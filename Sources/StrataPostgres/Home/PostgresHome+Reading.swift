@@ -103,22 +103,14 @@ extension PostgresHome {
     public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         let tables = try requireOpened().tables.values
         return try describingFailures {
-            // A new connection, because other calls go on in the meantime.
-            let connection = try PostgresConnection.open(
-                settings,
-                preparesStatements: preparesStatements,
-                until: Deadline(seconds: timeout)
-            )
-            let results = try connection.run(
-                [
-                    HomeSQL.beginSnapshot, HomeSQL.set("idle_in_transaction_session_timeout", seconds: nil),
-                    HomeSQL.set("statement_timeout", seconds: nil), sql.selectPosition(),
-                ],
-                until: Deadline(seconds: timeout)
+            let (connection, results) = try beginLongTransaction(
+                HomeSQL.beginSnapshot,
+                running: [sql.selectPosition()],
+                within: timeout
             )
             for table in tables { try copy(table, connection, receive) }
             try connection.run([HomeSQL.commit], until: Deadline(seconds: timeout))
-            return try position(results[3])
+            return try position(results[0])
         }
     }
 

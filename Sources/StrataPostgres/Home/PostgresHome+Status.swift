@@ -50,20 +50,14 @@ extension PostgresHome {
     package func status(limit: TimeInterval = 600) throws -> PostgresHomeStatus {
         try requireStore()
         return try describingFailures {
-            let connection = try PostgresConnection.open(
-                settings,
-                preparesStatements: preparesStatements,
-                until: Deadline(seconds: timeout)
-            )
-            let results = try connection.run(
-                [
-                    HomeSQL.beginSnapshot, HomeSQL.set("idle_in_transaction_session_timeout", seconds: nil),
-                    HomeSQL.set("statement_timeout", seconds: nil), sql.selectHome(), sql.selectEnd(isNewest: false),
-                    sql.selectEnd(isNewest: true), sql.measureFeed(),
+            let (connection, results) = try beginLongTransaction(
+                HomeSQL.beginSnapshot,
+                running: [
+                    sql.selectHome(), sql.selectEnd(isNewest: false), sql.selectEnd(isNewest: true), sql.measureFeed(),
                 ],
-                until: Deadline(seconds: timeout + limit)
+                within: timeout + limit
             )
-            let state = try self.state(results[3])
+            let state = try self.state(results[0])
             let tables = try state.description.tables.map { table in
                 let count = PostgresStatement(sql: try TableSQL(table, store: sql.store).count, isPrepared: false)
                 let rows = try connection.run([count], until: Deadline(seconds: limit))[0]
@@ -76,10 +70,10 @@ extension PostgresHome {
                 fingerprint: state.fingerprint,
                 format: state.description.format,
                 version: state.description.version,
-                oldest: try Self.transaction(results[4]),
-                newest: try Self.transaction(results[5]),
-                transactionCount: try results[6].integer(row: 0, column: 0),
-                transactionSize: try results[6].integer(row: 0, column: 1),
+                oldest: try Self.transaction(results[1]),
+                newest: try Self.transaction(results[2]),
+                transactionCount: try results[3].integer(row: 0, column: 0),
+                transactionSize: try results[3].integer(row: 0, column: 1),
                 tables: tables
             )
         }
