@@ -17,10 +17,12 @@ let package = Package(
     ],
     targets: [
         .target(name: "CBench"),
+        // What `bench` and `bench-fleet` share.
+        .target(name: "BenchFigures"),
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CBench",
+                "BenchFigures", "CBench",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -38,7 +40,7 @@ let package = Package(
         .executableTarget(
             name: "bench-fleet",
             dependencies: [
-                "CBench",
+                "BenchFigures", "CBench",
                 .product(name: "Strata", package: "strata"),
                 .product(name: "StrataPipeline", package: "strata"),
                 .product(name: "StrataPostgres", package: "strata"),

@@ -1,3 +1,4 @@
+import BenchFigures
 import Foundation
 
 /// The table on standard output and the file for machines.
@@ -44,7 +45,7 @@ enum FleetReport {
         return name + String(repeating: " ", count: max(0, 44 - name.count)) + right.joined(separator: " ")
     }
 
-    private static func range(_ spread: FleetSpread) -> String { "\(number(spread.least))..\(number(spread.most))" }
+    private static func range(_ spread: Spread) -> String { "\(number(spread.least))..\(number(spread.most))" }
 
     private static func number(_ value: Double) -> String { String(format: value >= 100 ? "%.0f" : "%.1f", value) }
 }

@@ -1,3 +1,4 @@
+import BenchFigures
 import Foundation
 
 /// A kind of work, with the number of operations that may share a transaction.
@@ -41,41 +42,26 @@ struct FleetSample: Sendable {
     }
 }
 
-/// The median of several rounds, with the least and the most.
-struct FleetSpread: Sendable, Encodable {
-    let median: Double
-    let least: Double
-    let most: Double
-
-    init(_ figures: [Double]) {
-        let sorted = figures.sorted()
-        let middle = sorted.count / 2
-        median = sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
-        least = sorted[0]
-        most = sorted[sorted.count - 1]
-    }
-}
-
 /// The result of a row with one number of nodes.
 struct FleetOutcome: Sendable, Encodable {
     let name: String
     let nodes: Int
     /// Operations per second.
-    let rate: FleetSpread
+    let rate: Spread
     /// Microseconds.
-    let cpuPerOperationAndNode: FleetSpread
-    let plainRate: FleetSpread
-    let plainCPUPerOperationAndClient: FleetSpread
+    let cpuPerOperationAndNode: Spread
+    let plainRate: Spread
+    let plainCPUPerOperationAndClient: Spread
     /// How many times as long Strata takes.
     let ratio: Double
 
     init(name: String, nodes: Int, strata: [FleetSample], plain: [FleetSample]) {
         self.name = name
         self.nodes = nodes
-        rate = FleetSpread(strata.map(\.rate))
-        cpuPerOperationAndNode = FleetSpread(strata.map(\.cpu))
-        plainRate = FleetSpread(plain.map(\.rate))
-        plainCPUPerOperationAndClient = FleetSpread(plain.map(\.cpu))
+        rate = Spread(strata.map(\.rate))
+        cpuPerOperationAndNode = Spread(strata.map(\.cpu))
+        plainRate = Spread(plain.map(\.rate))
+        plainCPUPerOperationAndClient = Spread(plain.map(\.cpu))
         ratio = plainRate.median / rate.median
     }
 }

@@ -1,29 +1,18 @@
+import BenchFigures
+
 /// What a row came to for one subject.
 struct Outcome: Sendable {
     let name: String
     let unit: Unit
     let target: Double?
+    /// The figures of all rounds.
     let subject: Spread
+    /// The figures of all rounds.
     let reference: Spread
 
     var ratio: Double { subject.median / reference.median }
     /// Nil without a target.
     var isMet: Bool? { target.map { ratio <= $0 } }
-}
-
-/// The figures of all rounds.
-struct Spread: Sendable {
-    let median: Double
-    let least: Double
-    let most: Double
-
-    init(_ figures: [Double]) {
-        let sorted = figures.sorted()
-        let middle = sorted.count / 2
-        median = sorted.count.isMultiple(of: 2) ? (sorted[middle - 1] + sorted[middle]) / 2 : sorted[middle]
-        least = sorted[0]
-        most = sorted[sorted.count - 1]
-    }
 }
 
 extension Outcome: Encodable {

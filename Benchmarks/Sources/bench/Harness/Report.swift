@@ -1,3 +1,4 @@
+import BenchFigures
 import Foundation
 
 /// The table on standard output and the file for machines.

@@ -1,3 +1,4 @@
+import BenchFigures
 import Foundation
 
 /// Runs rows, reference and subject in turns, and holds their results together.
@@ -36,8 +37,8 @@ struct Runner {
             name: name,
             unit: row.unit,
             target: target,
-            subject: .init(subjects),
-            reference: .init(references)
+            subject: Spread(subjects),
+            reference: Spread(references)
         )
     }
 
