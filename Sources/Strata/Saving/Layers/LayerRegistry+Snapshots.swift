@@ -133,11 +133,12 @@ extension LayerRegistry {
         try rebasing(onto: reading, schema, by: context) { state in
             let parts = state.movingMergedMembers(parts, of: context)
             let news = state.news(for: context, after: cursor)
-            let published = state.publish(parts, provenance: provenance, by: context, seenThrough: cursor, news)
+            let published = state.push(parts, provenance: provenance, by: context, seenThrough: cursor, news)
             // Inserts do not have a row below them.
             for (entity, part) in parts where part.kinds != .insert {
                 part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
             }
+            // Only now, because the changes below the other layers are not complete before.
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
             return published
         }
@@ -177,8 +178,23 @@ extension LayerRegistry.State {
         return !log.isKnown(after: cursor) || news.contains { $0.hasChangedLayer(of: parts) }
     }
 
-    /// Puts changes on top of a context's layer: see ``LayerRegistry/publish(_:provenance:by:seenThrough:)``.
+    /// Puts changes on top of a context's layer, and rebases the layers above it: see
+    /// ``LayerRegistry/publish(_:provenance:by:seenThrough:)``.
     fileprivate mutating func publish(
+        _ parts: [Int: any AnyRowChanges],
+        provenance: Provenance,
+        by context: Int,
+        seenThrough cursor: Int,
+        _ news: [CommitLog.Event]
+    ) -> LayerRegistry.Published {
+        let published = push(parts, provenance: provenance, by: context, seenThrough: cursor, news)
+        layers.rebaseAll(parts, in: layers.descendants(of: context))
+        return published
+    }
+
+    /// Puts changes on top of a context's layer, and rebases them onto the events since they were made. The layers
+    /// above stay as they are.
+    fileprivate mutating func push(
         _ parts: [Int: any AnyRowChanges],
         provenance: Provenance,
         by context: Int,
@@ -217,7 +233,6 @@ extension LayerRegistry.State {
                 )
             }
         }
-        layers.rebaseAll(parts, in: layers.descendants(of: context))
         log.record(.edits(context), parts)
         return LayerRegistry.Published(
             cursor: log.advance(context, from: cursor, committing: nil),
