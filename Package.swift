@@ -291,6 +291,7 @@ let package = Package(
                     package: "swift-configuration",
                     condition: .when(traits: ["Examples"])
                 ),
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Cloud"])),
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Examples"])),
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Examples"])),
                 .product(name: "Logging", package: "swift-log"),

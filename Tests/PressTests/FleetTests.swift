@@ -76,6 +76,52 @@ import Testing
         }
     }
 
+    @Test("A known key with another request is refused, on each node", .timeLimit(.minutes(1)))
+    func usedKeys() async throws {
+        try await runNodes { first, second, _ in
+            let author = try await first.client.addAuthor()
+            func add(_ article: String, on node: Node) async throws -> Answer {
+                try await node.client.send(.post, "/articles", article, headers: [Self.idempotencyKey: "a"])
+            }
+            let answer = try await add(PressClient.article("Rivers", by: author), on: first)
+            #expect(answer.status == .created)
+            let others = [
+                PressClient.article("Lakes", by: author),
+                PressClient.article("Rivers", by: author, isPublished: false),
+            ]
+            for node in [first, second] {
+                for other in others {
+                    let refused = try await add(other, on: node)
+                    #expect(refused.status == .unprocessableContent)
+                    #expect(refused.text("detail")?.contains("Idempotency-Key") == true)
+                }
+            }
+            // The same fields in another order.
+            let same = #"{"isPublished":true,"author":"\#(author)","body":"About Rivers.","title":"Rivers"}"#
+            let again = try await add(same, on: second)
+            #expect(again.status == .created)
+            #expect(again.text("id") == answer.text("id"))
+            #expect(try await second.press.stack.background { try $0.count(Article.all) } == 1)
+        }
+    }
+
+    @Test("A request that was stored without a digest answers each repeat", .timeLimit(.minutes(1)))
+    func requestWithoutDigest() async throws {
+        try await PressFixture.run { fixture, client in
+            let author = try await client.addAuthor()
+            let first = try await client.addArticle("Rivers", by: author)
+            let id = try #require(ObjectID<Article>(first.text("id") ?? ""))
+            try await fixture.press.stack.write { context in
+                let article = try #require(try context.find(id))
+                _ = context.insert(ArticleRequest(key: "a", article: article))
+            }
+            let lakes = PressClient.article("Lakes", by: author)
+            let answer = try await client.send(.post, "/articles", lakes, headers: [Self.idempotencyKey: "a"])
+            #expect(answer.status == .created)
+            #expect(answer.text("id") == first.text("id"))
+        }
+    }
+
     @Test("With the token of an answer, a client reads its own writes on another node", .timeLimit(.minutes(1)))
     func historyTokens() async throws {
         try await runNodes { first, second, _ in

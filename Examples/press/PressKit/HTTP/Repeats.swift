@@ -18,6 +18,12 @@ enum IdempotencyKey {
         }
         return key
     }
+
+    /// The answer to a new request with the key of another one. Without it, the client would take the article of the
+    /// other request for its own.
+    static var otherRequest: Problem {
+        Problem(.unprocessableContent, "Another request has this Idempotency-Key. Send a new request with a new key.")
+    }
 }
 
 /// Lets the clients of a fleet read their own writes: the header `History-Token`.

@@ -57,6 +57,8 @@ extension AttributeOption {
 @Model final class ArticleRequest: Model {
     /// The header `Idempotency-Key` of the request.
     @Attribute(.unique, .notEmpty, .bytes(200)) var key: String
+    /// The digest of the article as the client has sent it; nil for requests that an earlier version has stored.
+    var digest: Data?
     @Relationship(.required) var article: Article?
 }
 

@@ -1,10 +1,11 @@
+import Crypto
 import Foundation
 import Strata
 import StrataCloud
 import StrataPipeline
 
 /// An article as a client sends it.
-struct ArticleDraft: Draft {
+struct ArticleDraft: Draft, Encodable {
     static let fields: Set<String> = ["title", "body", "author", "isPublished"]
 
     var title: String
@@ -12,6 +13,15 @@ struct ArticleDraft: Draft {
     var author: ObjectID<Author>
     /// Whether to publish the article. A published article stays published.
     var isPublished: Bool?
+
+    /// A digest of all fields. It does not depend on the spaces and the order of the fields in the JSON of the client.
+    var digest: Data {
+        get throws {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            return Data(SHA256.hash(data: try encoder.encode(self)))
+        }
+    }
 }
 
 /// An article that a search has found.
@@ -43,19 +53,21 @@ extension Press {
     /// - Parameters:
     ///   - draft: the article.
     ///   - key: identifies the request. A repeated request with this key gets the article that the first one has added.
-    /// - Throws: ``Problem``, and the errors of the store. After some of them, for example `uncertain`, the article may
-    ///   be stored; a request with the same key finds out.
+    /// - Throws: ``Problem``, with 422 if another request has the key; the errors of the store. After some of them, for
+    ///   example `uncertain`, the article may be stored; a request with the same key finds out.
     func addArticle(_ draft: ArticleDraft, key: String? = nil) async throws -> Article.Row {
         let now = Date()
+        let digest = try key.map { _ in try draft.digest }
         return try await stack.write { context in
             if let key, let request = try context.first(ArticleRequest.where { $0.key == key }),
                 let article = request.article
             {
+                if let known = request.digest, known != digest { throw IdempotencyKey.otherRequest }
                 return article.snapshot
             }
             let author = try context.namedAuthor(draft.author)
             let article = context.insert(Article(title: draft.title, body: draft.body, author: author))
-            if let key { context.insert(ArticleRequest(key: key, article: article)) }
+            if let key { context.insert(ArticleRequest(key: key, digest: digest, article: article)) }
             if draft.isPublished == true { context.publish(article, at: now) }
             return article.snapshot
         }
