@@ -65,10 +65,19 @@ import Testing
 
     @Test("The certificates of servers on other machines are checked, unless the caller says otherwise")
     func certificates() throws {
-        for remote in ["host=db", "host=localhost,db", "hostaddr=10.0.0.1 host=localhost", "service=shop"] {
+        let remotes = [
+            "host=db", "host=localhost,db", "hostaddr=10.0.0.1 host=localhost", "service=shop", "host=127.example.com",
+            "host=127.0.0.1.example.com", "host=127.", "host=128.0.0.1", "host=::2", "host=1::1",
+            "host=localhost.example.com",
+        ]
+        for remote in remotes {
             #expect(try parameters(remote)["sslmode"] == "verify-full", "\(remote)")
         }
-        for local in ["host=localhost", "host=127.0.0.1,/var/run/postgresql", "hostaddr=::1 host=db", "dbname=shop"] {
+        let locals = [
+            "host=localhost", "host=127.0.0.1,/var/run/postgresql", "hostaddr=::1 host=db", "dbname=shop",
+            "host=127.255.3.4", "host=0:0:0:0:0:0:0:1",
+        ]
+        for local in locals {
             #expect(try parameters(local)["sslmode"] == nil, "\(local)")
         }
         #expect(try parameters("host=db sslmode=require")["sslmode"] == "require")

@@ -16,7 +16,18 @@ struct ConnectionSettings: Sendable {
         var isLocal: Bool {
             let place = address.isEmpty ? name : address
             return place.isEmpty || place.hasBytePrefix("/") || place.hasBytePrefix("@")
-                || place.hasSameBytes(as: "localhost") || place.hasBytePrefix("127.") || place.hasSameBytes(as: "::1")
+                || place.hasSameBytes(as: "localhost") || Self.isLoopback(place)
+        }
+
+        /// Whether a text is an address of 127.0.0.0/8, or ::1. A name such as `127.example.com` is not.
+        private static func isLoopback(_ text: String) -> Bool {
+            var four = in_addr()
+            if inet_pton(AF_INET, text, &four) == 1 { return UInt32(bigEndian: four.s_addr) >> 24 == 127 }
+            var six = in6_addr()
+            guard inet_pton(AF_INET6, text, &six) == 1 else { return false }
+            return withUnsafeBytes(of: six) { bytes in
+                bytes.last == 1 && bytes.dropLast().allSatisfy { $0 == 0 }
+            }
         }
 
         fileprivate var description: String {
