@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Metrics
 import Tracing
 
 /// A component that works on a stack independently until the stack is closed.
@@ -187,10 +186,8 @@ extension ContextStack {
     /// The logger for this stack; nil if the stack has no logger.
     package var logger: Logger? { core.engine.telemetry.logger }
 
-    /// The factory of this stack's metrics and their dimensions; nil if the stack has no metrics.
-    package var metrics: (factory: any MetricsFactory, dimensions: [(String, String)])? {
-        core.engine.telemetry.factory
-    }
+    /// Creates metrics with the dimensions of this stack; nil if the stack has no metrics.
+    package var metricsSource: MetricsSource? { core.engine.telemetry.metricsSource }
 
     /// The tracer of this stack; nil if the stack is not traced.
     package var tracer: (any Tracer)? { core.engine.telemetry.spans?.tracer }

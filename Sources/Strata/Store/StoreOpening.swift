@@ -30,7 +30,7 @@ struct StoreOpening {
             "A store with a home is opened with all of its models, and for writing. To read a working copy alone, open "
                 + "its file."
         )
-        let metrics = telemetry.factory.map { HomeMetrics($0.factory, $0.dimensions) }
+        let metrics = telemetry.metricsSource.map { HomeMetrics($0) }
         var measured = home
         if let metrics { measured = MeasuredHome(home, metrics) }
         let proposal = HomeDescription(schema, migration)

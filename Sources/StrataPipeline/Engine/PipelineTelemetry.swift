@@ -16,18 +16,15 @@ final class PipelineTelemetry: Sendable {
         let duration: Metrics.Timer
         let running: Gauge
 
-        init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
-            let outcomes = Outcome.allCases.map { outcome in
-                let own = dimensions + [("outcome", outcome.rawValue)]
-                return (outcome, Counter(label: MetricName.operations.rawValue, dimensions: own, factory: factory))
+        init(_ source: MetricsSource) {
+            var ends: [Outcome: Counter] = [:]
+            for outcome in Outcome.allCases {
+                ends[outcome] = source.counter(.operations, ("outcome", outcome.rawValue))
             }
-            ends = Dictionary(uniqueKeysWithValues: outcomes)
-            func timer(_ name: MetricName) -> Metrics.Timer {
-                Metrics.Timer(label: name.rawValue, dimensions: dimensions, factory: factory)
-            }
-            wait = timer(.operationWait)
-            duration = timer(.operationDuration)
-            running = Gauge(label: MetricName.runningOperations.rawValue, dimensions: dimensions, factory: factory)
+            self.ends = ends
+            wait = source.timer(.operationWait)
+            duration = source.timer(.operationDuration)
+            running = source.gauge(.runningOperations)
         }
     }
 
@@ -64,9 +61,9 @@ final class PipelineTelemetry: Sendable {
     /// Nil if the stack has neither a logger nor metrics nor a tracer.
     init?(_ stack: ContextStack, runner: String) {
         logger = stack.logger
-        let dimensions = (stack.metrics?.dimensions ?? []) + [("runner", runner)]
-        instruments = stack.metrics.map { Instruments($0.factory, dimensions) }
-        gauges = stack.metrics.map { QueueGauges($0.factory, dimensions) }
+        let source = stack.metricsSource?.adding(("runner", runner))
+        instruments = source.map { Instruments($0) }
+        gauges = source.map { QueueGauges($0) }
         tracer = stack.tracer
         if logger == nil, instruments == nil, tracer == nil { return nil }
     }

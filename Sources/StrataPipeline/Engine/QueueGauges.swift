@@ -11,14 +11,11 @@ struct QueueGauges: Sendable {
     private let oldest: Gauge
     private let stuckLanes: Gauge
 
-    init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
-        func gauge(_ name: MetricName) -> Gauge {
-            Gauge(label: name.rawValue, dimensions: dimensions, factory: factory)
-        }
-        queued = gauge(.queuedOperations)
-        failed = gauge(.failedOperations)
-        oldest = gauge(.oldestOperation)
-        stuckLanes = gauge(.stuckLanes)
+    init(_ source: MetricsSource) {
+        queued = source.gauge(.queuedOperations)
+        failed = source.gauge(.failedOperations)
+        oldest = source.gauge(.oldestOperation)
+        stuckLanes = source.gauge(.stuckLanes)
     }
 
     /// Records the state of all queues together.

@@ -19,36 +19,22 @@ final class HomeMetrics: Sendable {
     private let clock: Gauge
     private let copiedRows: Gauge
     private let expectedRows: Gauge
-    private let factory: any MetricsFactory
-    private let dimensions: [(String, String)]
+    private let source: MetricsSource
     /// The last moment at which the working copy is known to have had all transactions of the home.
     private let completeAt = Mutex(ContinuousClock.now)
 
-    init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
-        func counter(_ name: MetricName) -> Counter {
-            Counter(label: name.rawValue, dimensions: dimensions, factory: factory)
-        }
-        func gauge(_ name: MetricName) -> Gauge {
-            Gauge(label: name.rawValue, dimensions: dimensions, factory: factory)
-        }
-        self.factory = factory
-        self.dimensions = dimensions
+    init(_ source: MetricsSource) {
+        self.source = source
         var durations: [Call: Metrics.Timer] = [:]
-        for call in Call.allCases {
-            durations[call] = Metrics.Timer(
-                label: MetricName.homeCalls.rawValue,
-                dimensions: dimensions + [("call", call.rawValue)],
-                factory: factory
-            )
-        }
+        for call in Call.allCases { durations[call] = source.timer(.homeCalls, ("call", call.rawValue)) }
         self.durations = durations
-        published = counter(.publishedTransactions)
-        applied = counter(.appliedTransactions)
-        lag = gauge(.homeLag)
-        behind = gauge(.transactionsBehind)
-        clock = gauge(.clockDifference)
-        copiedRows = gauge(.copiedRows)
-        expectedRows = gauge(.expectedRows)
+        published = source.counter(.publishedTransactions)
+        applied = source.counter(.appliedTransactions)
+        lag = source.gauge(.homeLag)
+        behind = source.gauge(.transactionsBehind)
+        clock = source.gauge(.clockDifference)
+        copiedRows = source.gauge(.copiedRows)
+        expectedRows = source.gauge(.expectedRows)
     }
 
     /// Measures a call, and counts its error.
@@ -60,11 +46,7 @@ final class HomeMetrics: Sendable {
         } catch {
             let code = (error as? StrataError)?.code.description ?? "\(type(of: error))"
             // Created on demand: most codes never occur.
-            Counter(
-                label: MetricName.homeErrors.rawValue,
-                dimensions: dimensions + [("call", call.rawValue), ("code", code)],
-                factory: factory
-            ).increment()
+            source.counter(.homeErrors, ("call", call.rawValue), ("code", code)).increment()
             throw error
         }
     }
@@ -96,8 +78,6 @@ final class HomeMetrics: Sendable {
 
     /// Counts a working copy that was made from the rows of the home.
     func noteCopy(isRebuilt: Bool) {
-        let kind = isRebuilt ? "rebuilt" : "new"
-        let dimensions = dimensions + [("kind", kind)]
-        Counter(label: MetricName.workingCopies.rawValue, dimensions: dimensions, factory: factory).increment()
+        source.counter(.workingCopies, ("kind", isRebuilt ? "rebuilt" : "new")).increment()
     }
 }

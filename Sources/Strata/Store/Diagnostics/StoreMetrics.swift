@@ -24,37 +24,26 @@ final class StoreMetrics: Sendable {
     private let blocksWaitingForReader: Gauge
     private let waitingWrites: Gauge
     private let walSize: Gauge
-    private let factory: any MetricsFactory
-    private let dimensions: [(String, String)]
+    private let source: MetricsSource
 
-    init(_ factory: any MetricsFactory, _ dimensions: [(String, String)]) {
-        func counter(_ name: MetricName, _ more: (String, String)...) -> Counter {
-            Counter(label: name.rawValue, dimensions: dimensions + more, factory: factory)
-        }
-        func timer(_ name: MetricName) -> Metrics.Timer {
-            Metrics.Timer(label: name.rawValue, dimensions: dimensions, factory: factory)
-        }
-        func gauge(_ name: MetricName) -> Gauge {
-            Gauge(label: name.rawValue, dimensions: dimensions, factory: factory)
-        }
-        self.factory = factory
-        self.dimensions = dimensions
+    init(_ source: MetricsSource) {
+        self.source = source
         var writes: [WriteKind: Writes] = [:]
         for kind in WriteKind.allCases {
-            writes[kind] = Writes(done: counter(kind.names.done), duration: timer(kind.names.duration))
+            writes[kind] = Writes(done: source.counter(kind.names.done), duration: source.timer(kind.names.duration))
         }
         self.writes = writes
-        inserted = counter(.writtenRows, ("kind", "inserted"))
-        updated = counter(.writtenRows, ("kind", "updated"))
-        deleted = counter(.writtenRows, ("kind", "deleted"))
-        conflicts = counter(.conflicts)
-        writeWait = timer(.writeWait)
-        contextWait = timer(.contextWait)
-        openReaders = gauge(.openReaders)
-        usedReaders = gauge(.usedReaders)
-        blocksWaitingForReader = gauge(.blocksWaitingForReader)
-        waitingWrites = gauge(.waitingWrites)
-        walSize = gauge(.journalSize)
+        inserted = source.counter(.writtenRows, ("kind", "inserted"))
+        updated = source.counter(.writtenRows, ("kind", "updated"))
+        deleted = source.counter(.writtenRows, ("kind", "deleted"))
+        conflicts = source.counter(.conflicts)
+        writeWait = source.timer(.writeWait)
+        contextWait = source.timer(.contextWait)
+        openReaders = source.gauge(.openReaders)
+        usedReaders = source.gauge(.usedReaders)
+        blocksWaitingForReader = source.gauge(.blocksWaitingForReader)
+        waitingWrites = source.gauge(.waitingWrites)
+        walSize = source.gauge(.journalSize)
     }
 
     func note(_ kind: WriteKind, _ rows: RowCounts, _ duration: Duration, waited: Duration) {
@@ -69,8 +58,7 @@ final class StoreMetrics: Sendable {
 
     func noteFailure(of kind: WriteKind, _ code: String) {
         // Created on demand: most codes never occur.
-        let dimensions = dimensions + [("code", code)]
-        Counter(label: kind.names.failures.rawValue, dimensions: dimensions, factory: factory).increment()
+        source.counter(kind.names.failures, ("code", code)).increment()
     }
 
     /// Counts the columns and objects that conflict with changes by others.

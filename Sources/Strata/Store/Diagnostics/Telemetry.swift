@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import Metrics
 import Tracing
 
 /// The log, the metrics and the spans of a store.
@@ -16,17 +15,16 @@ struct Telemetry: Sendable {
     private let diagnostics: Diagnostics
     /// See ``Diagnostics/relationshipLoopLimit``. Nil also if nothing is logged.
     var relationshipLoopLimit: Int? { logger == nil ? nil : diagnostics.relationshipLoopLimit }
-    /// The factory of metrics and their dimensions; nil without metrics.
-    var factory: (factory: any MetricsFactory, dimensions: [(String, String)])? {
-        diagnostics.metrics.map { ($0, diagnostics.metricsDimensions) }
-    }
+    /// Creates metrics with the dimensions of the diagnostics; nil without metrics.
+    let metricsSource: MetricsSource?
 
     /// - Parameter path: the path of the store's file, of which spans have the name; nil for a store in memory. It is
     ///   evaluated only if the stack is traced.
     init(_ logger: Logger?, _ diagnostics: Diagnostics, path: @autoclosure () -> String? = nil) {
         self.logger = logger
         self.diagnostics = diagnostics
-        metrics = diagnostics.metrics.map { StoreMetrics($0, diagnostics.metricsDimensions) }
+        metricsSource = diagnostics.metrics.map { MetricsSource($0, dimensions: diagnostics.metricsDimensions) }
+        metrics = metricsSource.map { StoreMetrics($0) }
         spans = StoreSpans(diagnostics.tracer, namespace: path().map { URL(fileURLWithPath: $0).lastPathComponent })
     }
 
