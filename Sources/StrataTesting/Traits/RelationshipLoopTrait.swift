@@ -1,5 +1,4 @@
 #if canImport(Testing)
-    import Strata
     public import Testing
 
     /// A trait for Swift Testing that finds relationships which a test reads in a loop, one object at a time.
@@ -20,13 +19,7 @@
         /// - Throws: `StrataError` with `invalidState` if the test and its suites lack the trait `.stack(models:)`. The
         ///   test then does not run.
         public func prepare(for test: Test) async throws {
-            guard test.isSuite || test.traits.contains(where: { $0 is StackTrait }) else {
-                throw StrataError(
-                    .invalidState,
-                    "The trait .noRelationshipLoops needs the stack of a test. Add the trait .stack(models: …) to the "
-                        + "test or its suite."
-                )
-            }
+            try StackTrait.require(for: test, by: ".noRelationshipLoops")
         }
 
         /// Records an issue for each warning about a loop.

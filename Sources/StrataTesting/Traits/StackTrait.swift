@@ -92,6 +92,21 @@
             try result.get()
         }
 
+        /// Checks that a test has a stack. The tests of a suite are checked one by one.
+        ///
+        /// - Parameters:
+        ///   - test: the test or suite.
+        ///   - trait: the trait that needs the stack, for the message.
+        /// - Throws: `StrataError` with `invalidState`.
+        static func require(for test: Test, by trait: String) throws {
+            guard test.isSuite || test.traits.contains(where: { $0 is StackTrait }) else {
+                throw StrataError(
+                    .invalidState,
+                    "The trait \(trait) needs the stack of a test. Add the trait .stack(models: …) to the test or its suite."
+                )
+            }
+        }
+
         /// Opens the stack and commits the fixture.
         private func open(
             _ location: StoreLocation,

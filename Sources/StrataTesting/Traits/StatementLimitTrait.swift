@@ -1,5 +1,4 @@
 #if canImport(Testing)
-    import Strata
     public import Testing
 
     /// A trait for Swift Testing that limits the SQL statements of a test's stack.
@@ -23,13 +22,7 @@
         /// - Throws: `StrataError` with `invalidState` if the test and its suites lack the trait `.stack(models:)`. The
         ///   test then does not run.
         public func prepare(for test: Test) async throws {
-            guard test.isSuite || test.traits.contains(where: { $0 is StackTrait }) else {
-                throw StrataError(
-                    .invalidState,
-                    "The trait .statementLimit needs the stack of a test. Add the trait .stack(models: …) to the test "
-                        + "or its suite."
-                )
-            }
+            try StackTrait.require(for: test, by: ".statementLimit")
         }
 
         /// Records an issue if a test has run more statements than its limit.
