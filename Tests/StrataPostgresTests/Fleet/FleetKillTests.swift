@@ -44,7 +44,6 @@ import Testing
     @Test(
         "The same for processes in separate network namespaces, which have only the server in common",
         .enabled(if: FleetProcesses.allowsNamespaces, "needs the right to create network namespaces"),
-        .enabled(if: FleetProcesses.runsUnproven, "has not passed yet; STRATA_FLEET_UNPROVEN runs it"),
         .timeLimit(.minutes(5))
     )
     func namespaces() async throws {

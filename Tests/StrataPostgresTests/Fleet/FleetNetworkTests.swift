@@ -10,8 +10,7 @@ import Testing
     private static let minUnknown = 3
 
     @Test(
-        "Lost answers, cut requests, delays and silence lose nothing, and commits of unknown outcome are whole or absent",
-        .enabled(if: FleetProcesses.runsUnproven, "has not passed yet; STRATA_FLEET_UNPROVEN runs it")
+        "Lost answers, cut requests, delays and silence lose nothing, and commits of unknown outcome are whole or absent"
     )
     func faults() async throws {
         let seed = Dice.seed

@@ -207,9 +207,6 @@ final class FleetProcesses: Sendable {
     /// The program that starts a process in a separate network, which has no links at all.
     static let namespaceLauncher = ["/usr/bin/unshare", "--net"]
 
-    /// Whether tests run that have not passed yet. See `Documentation/Known-gaps.md`.
-    static let runsUnproven = ProcessInfo.processInfo.environment["STRATA_FLEET_UNPROVEN"] != nil
-
     /// Whether this process may create network namespaces. Containers often forbid it.
     static let allowsNamespaces: Bool = {
         let process = Process()

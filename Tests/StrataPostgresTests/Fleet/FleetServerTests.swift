@@ -27,8 +27,7 @@ import Testing
     /// A standby whose replay is paused or delayed applies everything that it has received before it takes over. It lacks
     /// commits only if it has not received them. So the connection between the servers is silent here.
     @Test(
-        "After a failover that loses commits, each node makes its copy again, keeps the old one, and all are equal",
-        .enabled(if: FleetProcesses.runsUnproven, "has not passed yet; STRATA_FLEET_UNPROVEN runs it")
+        "After a failover that loses commits, each node makes its copy again, keeps the old one, and all are equal"
     )
     func asynchronousFailover() async throws {
         let seed = Dice.seed
@@ -64,8 +63,7 @@ import Testing
     }
 
     @Test(
-        "After a failover with synchronous replication, nothing is lost, and no node makes its copy again",
-        .enabled(if: FleetProcesses.runsUnproven, "has not passed yet; STRATA_FLEET_UNPROVEN runs it")
+        "After a failover with synchronous replication, nothing is lost, and no node makes its copy again"
     )
     func synchronousFailover() async throws {
         let seed = Dice.seed
