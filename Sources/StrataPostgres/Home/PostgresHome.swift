@@ -14,8 +14,9 @@ import Synchronization
 /// tables whose names begin with `strata_` belong to Strata.
 ///
 /// **Servers.** The home needs PostgreSQL 12 or later, and a database with the encoding UTF8. It is tested with version
-/// 15. It uses three connections: for commits, for reads, and for notifications. A connection that is lost is made again
-/// by the next call. With several hosts, each connection takes the first host that answers and accepts writes.
+/// 15. It uses four connections: for commits, for reads, for notifications, and for the list of nodes. A connection
+/// that is lost is made again by the next call. With several hosts, each connection takes the first host that answers
+/// and accepts writes.
 ///
 /// **Security.** Connections to other machines use TLS, and check the server's certificate and name
 /// (`sslmode=verify-full`), unless the connection string or `PGSSLMODE` says otherwise. Messages contain hosts and the
@@ -59,6 +60,8 @@ public final class PostgresHome: StoreHome {
     let writing: ConnectionSlot
     /// The connection for reads and ids.
     let reading: ConnectionSlot
+    /// The connection for the list of nodes. A report that waits for the server delays no reservation of ids.
+    let reporting: ConnectionSlot
     let listener: NotificationListener
     let opened = Mutex<Opened?>(nil)
     /// The number of published transactions.
@@ -110,6 +113,7 @@ public final class PostgresHome: StoreHome {
         self.preparesStatements = preparesStatements
         writing = ConnectionSlot(settings, preparesStatements: preparesStatements)
         reading = ConnectionSlot(settings, preparesStatements: preparesStatements)
+        reporting = ConnectionSlot(settings, preparesStatements: preparesStatements)
         listener = NotificationListener(settings, sql.listen(), timeout: timeout)
     }
 
@@ -120,6 +124,7 @@ public final class PostgresHome: StoreHome {
     public func close() {
         writing.close()
         reading.close()
+        reporting.close()
         listener.end()
     }
 }
