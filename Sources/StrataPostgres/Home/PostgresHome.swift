@@ -23,7 +23,7 @@ import Synchronization
 /// database, but no password. ``PostgresRoles`` gives a node no more rights than it needs.
 ///
 /// **Durability.** A commit is as durable as the settings of the database make it: see `synchronous_commit` in the
-/// manual of PostgreSQL.
+/// manual of PostgreSQL. A stack with `synchronous: .normal` turns `synchronous_commit` off for its commits.
 ///
 /// Isolation: any, as `StoreHome` says.
 public final class PostgresHome: StoreHome {
@@ -45,8 +45,12 @@ public final class PostgresHome: StoreHome {
     /// What the home learns when it is opened.
     struct Opened: Sendable {
         let busyTimeout: TimeInterval
+        let synchronous: StoreConfiguration.Synchronous
         /// The tables by their names.
         let tables: [UTF8Text: TableSQL]
+
+        /// The statements that give the open transaction its durability.
+        var durability: [PostgresStatement] { synchronous == .normal ? [HomeSQL.doNotWaitForFlush] : [] }
     }
 
     public let name: String
@@ -67,7 +71,7 @@ public final class PostgresHome: StoreHome {
     /// The number of published transactions.
     let published = Mutex<Int>(0)
 
-    /// Describes a home. ``open(_:busyTimeout:)`` connects to it.
+    /// Describes a home. ``open(_:busyTimeout:synchronous:)`` connects to it.
     ///
     /// - Parameters:
     ///   - connection: a connection string of libpq: keywords and values (`host=db dbname=shop`), or a URI
