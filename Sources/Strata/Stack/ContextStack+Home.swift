@@ -52,4 +52,13 @@ extension ContextStack {
 
     /// Whether the stack was opened with a home.
     package var hasHome: Bool { core.engine.writer.follower != nil }
+
+    /// The seconds by which the clock of this machine is ahead of that of the home, as the last reports have measured
+    /// it; 0 without a home, and for a difference of up to a second.
+    package var clockDifference: Double { core.engine.clockDifference }
+}
+
+extension ObjectContext {
+    /// See ``ContextStack/clockDifference``.
+    package var clockDifference: Double { store.clockDifference }
 }

@@ -60,6 +60,9 @@ extension Store {
     /// - Throws: `unreachable`; `invalidState` for a store without a home; `closed`.
     func nodes() throws -> [HomeNodeStatus] { try requireFollower().home.nodes() }
 
+    /// See ``NodeReporter/clockDifference``; 0 without a home.
+    var clockDifference: TimeInterval { writer.reporter?.clockDifference ?? 0 }
+
     private func requireFollower() throws -> HomeFollower {
         try checkOpen()
         guard let follower = writer.follower else {
