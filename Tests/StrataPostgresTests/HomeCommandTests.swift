@@ -118,11 +118,18 @@ import Testing
         let object = try status.object()
         #expect((object["position"] as? [String: Any])?["number"] as? Int == 2)
         #expect((object["oldest"] as? [String: Any])?["number"] as? Int == 2)
+        // Both nodes have reported when they were closed. The left one was closed before the last commit.
+        let nodes = try #require(object["nodes"] as? [[String: Any]])
+        #expect(nodes.map { $0["transaction"] as? Int } == [1, 2])
+        #expect(nodes.map { $0["behind"] as? Int } == [1, 0])
+        #expect(nodes.allSatisfy { ($0["silence"] as? Double).map { $0 >= 0 } ?? false })
         let tables = try #require(object["tables"] as? [[String: Any]])
         let accounts = tables.filter { $0["name"] as? String == "Account" }
         #expect(accounts.map { $0["rowCount"] as? Int } == [Bank.accountCount])
         let text = await Run("home", "status", cluster.address, store)
         #expect(text.output.contains("position  transaction 2, "), "\(text.output)")
+        let nodeLines = text.output.split(separator: "\n").filter { $0.hasSuffix(" ago") }
+        #expect(nodeLines.count == 2, "\(text.output)")
 
         let copy = folder.file("alone.sqlite")
         let kept = await Run("home", "leave", file.path, copy.path, cluster.address, store)

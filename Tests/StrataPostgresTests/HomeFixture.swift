@@ -30,7 +30,8 @@ final class HomeFixture {
         timeout: TimeInterval = 10,
         lockTimeout: TimeInterval = 5,
         retention: PostgresHome.Retention = PostgresHome.Retention(),
-        preparesStatements: Bool = true
+        preparesStatements: Bool = true,
+        synchronous: StoreConfiguration.Synchronous = .full
     ) throws -> PostgresHome {
         let home = try PostgresHome(
             "\(cluster.address(port: port ?? cluster.port)) application_name=\(application)",
@@ -41,7 +42,7 @@ final class HomeFixture {
             preparesStatements: preparesStatements
         )
         homes.append(home)
-        _ = try home.open(SampleStore.description, busyTimeout: busyTimeout)
+        _ = try home.open(SampleStore.description, busyTimeout: busyTimeout, synchronous: synchronous)
         return home
     }
 

@@ -207,4 +207,70 @@ import Testing
         #expect(try dead.lock(after: .start, limit: 10).map(\.position) == [transaction.position])
         dead.unlock()
     }
+
+    @Test("The server looks after some seconds whether a silent client is still there, on all connections")
+    func silentClients() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        let names = ["tcp_user_timeout", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"]
+        for slot in [home.writing, home.reading, home.reporting] {
+            let values = try slot.use(within: 10) { connection, deadline in
+                let statements = names.map { PostgresStatement(sql: "SHOW \($0)") }
+                return try connection.run(statements, until: deadline).map { try $0.text(row: 0, column: 0) }
+            }
+            // Milliseconds, then seconds.
+            #expect(values == ["5000", "5", "2", "3"])
+        }
+    }
+
+    @Test(
+        "The lock of a machine that has died is free after some seconds, also if the limit for idle sessions is longer",
+        .enabled(if: DeadMachine.isAllowed, "needs the right to close a connection without a packet (CAP_NET_ADMIN)")
+    )
+    func deadMachine() throws {
+        let fixture = try HomeFixture()
+        let (dead, other) = (try fixture.home(lockTimeout: 3600), try fixture.home())
+        _ = try dead.lock(after: .start, limit: 1)
+        let isSilent = try dead.writing.continueTransaction(within: 10) { connection, _ in
+            DeadMachine.silence(connection.socket)
+        }
+        try #require(isSilent == true)
+        dead.close()
+        #expect(try other.lock(after: .start, limit: 1).isEmpty)
+        other.unlock()
+    }
+
+    @Test("Reports do not use the connection for reads, so neither waits for the other")
+    func reportingConnection() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        let position = try home.newest()
+        try home.reading.use(within: 10) { _, _ in
+            #expect(try home.report(position, of: UUID(), named: "node").position == position)
+            #expect(try home.nodes().map(\.name) == ["node"])
+        }
+        try home.reporting.use(within: 10) { _, _ in
+            #expect(try home.reserveIDs(1) > 0)
+            #expect(try home.newest() == position)
+        }
+    }
+}
+
+/// The end of a connection that the other side does not notice, as if this machine had died.
+private enum DeadMachine {
+    /// Whether this process may end connections so. Containers often forbid it.
+    static let isAllowed: Bool = {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        return silence(descriptor)
+    }()
+
+    /// Makes a socket send nothing any more, also when it is closed.
+    ///
+    /// The kernel moves connections between machines in this mode. Returns false if the process may not use it.
+    static func silence(_ descriptor: Int32) -> Bool {
+        var isOn: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        return setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_REPAIR, &isOn, size) == 0
+    }
 }

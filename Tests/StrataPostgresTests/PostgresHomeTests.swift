@@ -221,6 +221,29 @@ import Testing
         #expect(try home.open(SampleStore.description, busyTimeout: 60).rowCount == 100)
     }
 
+    @Test("With `synchronous: .normal`, commits with and without the lock do not wait for a standby")
+    func withoutFlush() throws {
+        let cluster = try PostgresCluster()
+        let fixture = try HomeFixture(on: cluster)
+        let (full, normal) = (try fixture.home(timeout: 2), try fixture.home(synchronous: .normal))
+        // Without a standby of this name, a commit that waits for one does not end. The server reads the line soon.
+        try cluster.configure("synchronous_standby_names = 'absent'")
+        var outcome: StrataError.Code?
+        var id: Int64 = 0
+        while outcome == nil, id < 1000 {
+            id += 1
+            outcome = code { try full.publishNext(SampleStore.insertion(id)) }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+        #expect(outcome == .uncertain)
+        // The waiting session has the lock.
+        try fixture.terminateConnections()
+        try normal.publishNext(SampleStore.insertion(id + 1))
+        let transaction = normal.transaction(after: try normal.newest(), try SampleStore.insertion(id + 2))
+        #expect(try normal.publishIfNewest(transaction))
+        #expect(try normal.newest() == transaction.position)
+    }
+
     @Test("A schema that exists already, and a store whose name needs quotes, can be used")
     func schemas() throws {
         let fixture = try HomeFixture(store: "Größe \"\(UUID().uuidString)\"; --'")

@@ -1,16 +1,20 @@
 extension ContextStack {
     /// Waits until the working copy contains all commits that the home had when this function was called.
     ///
-    /// A stack learns of the commits of other nodes by itself, usually within milliseconds. Call this function before a
-    /// block that must not see an earlier state. It costs one round trip to the home.
+    /// A stack learns of the commits of other nodes by itself, usually within milliseconds. Call this function before
+    /// code that must not see an earlier state, such as a block of a named context. For a block in a new context,
+    /// ``background(parent:reads:_:)-75qej`` does the same with ``ReadFreshness/newest``.
+    ///
+    /// The call takes one round trip to the home, and further ones if commits are missing. Calls at the same time share
+    /// their round trips. The call ends although other nodes commit all the time. If the home does not answer, the call
+    /// ends after the time that the home chooses for one of its calls, or twice this time if another call has asked
+    /// before.
     ///
     /// - Isolation: callable from anywhere; a separate queue waits for the home.
-    /// - Throws: ``StrataError`` with `invalidState` for a store without a home; `unreachable`; `homeBehind` or
-    ///   `homeExpired`, after which the stack must be opened again; `closed`.
-    nonisolated(nonsending) public func catchUp() async throws {
-        let store = core.engine
-        try await Disk.run { try store.catchUp() }
-    }
+    /// - Throws: ``StrataError`` with `invalidState` for a store without a home; `unreachable`; `homeBehind`,
+    ///   `homeExpired` or `damagedStore`, after which the stack must be opened again; `closed`. `CancellationError` at
+    ///   once when the task is cancelled.
+    nonisolated(nonsending) public func catchUp() async throws { try await core.engine.catchUp() }
 
     /// Waits until the working copy contains the commit of a token.
     ///
@@ -25,8 +29,11 @@ extension ContextStack {
         let store = core.engine
         if let error = store.check(token) { throw error }
         if store.layers.newestSequence >= token.sequence { return }
-        try await Disk.run { try store.catchUp() }
-        guard store.layers.newestSequence >= token.sequence else { throw Store.aheadError }
+        try await store.catchUp()
+        if store.layers.newestSequence >= token.sequence { return }
+        // While a commit of this process is applied, the layers may not know a later one yet.
+        let isStored = try await Disk.run { try store.reading { _, newest in newest >= token.sequence } }
+        guard isStored else { throw Store.aheadError }
     }
 
     /// The nodes that share the store, as far as they have reported to the home within a day, in the order of their
@@ -45,4 +52,13 @@ extension ContextStack {
 
     /// Whether the stack was opened with a home.
     package var hasHome: Bool { core.engine.writer.follower != nil }
+
+    /// The seconds by which the clock of this machine is ahead of that of the home, as the last reports have measured
+    /// it; 0 without a home, and for a difference of up to a second.
+    package var clockDifference: Double { core.engine.clockDifference }
+}
+
+extension ObjectContext {
+    /// See ``ContextStack/clockDifference``.
+    package var clockDifference: Double { store.clockDifference }
 }

@@ -1,6 +1,6 @@
 extension ContextStack {
-    /// One page of the rows of a query, as a ``background(parent:_:)-1t5p8`` block sees them: the first rows, or those
-    /// that follow a position.
+    /// One page of the rows of a query, as a ``background(parent:reads:_:)-75qej`` block sees them: the first rows, or
+    /// those that follow a position.
     ///
     /// ```swift
     /// let page = try await stack.page(Article.sorted { $0.publishedAt.descending }, size: 20, after: token)

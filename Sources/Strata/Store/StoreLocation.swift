@@ -93,7 +93,8 @@ public struct StoreConfiguration: Sendable {
     /// throws `unknownModel`. A commit or batch that deletes an object throws `unopenedModel` if objects of other
     /// models refer to it, or would be deleted with it.
     public var allowsUnopenedModels: Bool
-    /// The failures that a completed commit survives.
+    /// The failures that a completed commit survives. In a store with a home, these are the failures of the home: see
+    /// ``StoreHome/open(_:busyTimeout:synchronous:)``.
     public var synchronous: Synchronous
     /// The time to wait, in seconds, for another process that has locked the store: 0 or more, or infinity. After this
     /// time `busy` is thrown.

@@ -34,7 +34,11 @@ struct StoreOpening {
         var measured = home
         if let metrics { measured = MeasuredHome(home, metrics) }
         let proposal = HomeDescription(schema, migration)
-        let state = try measured.open(proposal, busyTimeout: configuration.busyTimeout)
+        let state = try measured.open(
+            proposal,
+            busyTimeout: configuration.busyTimeout,
+            synchronous: configuration.synchronous
+        )
         var opening = self
         let copy = WorkingCopy(
             home: measured,
@@ -89,8 +93,10 @@ struct StoreOpening {
                     _ = try connection.value("PRAGMA schema_version")
                     // A journal that was large once is truncated to this size.
                     try connection.execute("PRAGMA journal_size_limit = \(Journal.limit)")
+                    // The home has the commits that a loss of power takes from a working copy, and sends them again.
+                    let durability = copy == nil ? configuration.synchronous : .normal
                     // Data that does not outlive the process need not reach a disk.
-                    let synchronous = isTemporary ? "OFF" : configuration.synchronous.rawValue
+                    let synchronous = isTemporary ? "OFF" : durability.rawValue
                     try connection.execute("PRAGMA synchronous = \(synchronous)")
                 }
             }

@@ -15,7 +15,10 @@ final class QueueEngine: StackEngine {
     static let name = "strata.pipeline"
 
     let stack: ContextStack
+    /// The time of the operations: that of the home, if the store has one.
     let clock: any PipelineClock
+    /// The time of callers, by which they give deadlines.
+    let callerClock: any PipelineClock
     /// The controls of all consumers together.
     let group: StackPipelines
     let state = Mutex(State())
@@ -25,7 +28,8 @@ final class QueueEngine: StackEngine {
 
     init(_ stack: ContextStack, _ clock: any PipelineClock, _ group: StackPipelines) {
         self.stack = stack
-        self.clock = clock
+        self.clock = stack.hasHome ? HomeClock(base: clock, stack: stack) : clock
+        callerClock = clock
         self.group = group
         let listening = stack.listen { [weak self] commits in self?.handleCommits(commits) }
         state.withLock { $0.commits.listening = listening }

@@ -77,8 +77,10 @@ extension OperationOptions.Expiry {
 }
 
 extension ObjectContext {
-    /// The time by the clock of the stack's pipelines, or of the machine if none is open.
-    var pipelineTime: Date { engine(QueueEngine.name, of: QueueEngine.self)?.clock.now ?? Date() }
+    /// The time by the clock of the stack's pipelines. If none is open, the time of the store's home or of the machine.
+    var pipelineTime: Date {
+        engine(QueueEngine.name, of: QueueEngine.self)?.clock.now ?? Date().addingTimeInterval(-clockDifference)
+    }
 }
 
 extension Query where Object == OperationSettings {

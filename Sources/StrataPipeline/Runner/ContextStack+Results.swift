@@ -57,6 +57,6 @@ extension OperationRunner {
         as type: Value.Type = Value.self,
         deadline: Date? = nil
     ) async throws -> Value {
-        try await stack.result(of: id, as: type, deadline: deadline, clock: handle.engine.clock)
+        try await stack.result(of: id, as: type, deadline: deadline, clock: handle.engine.callerClock)
     }
 }

@@ -8,7 +8,7 @@ extension PostgresConnection {
     ///   - events: `POLLIN`, `POLLOUT` or both.
     ///   - limit: the milliseconds after which the call returns without an error.
     func wait(for events: Int32, until deadline: Deadline, atMost limit: Int32 = .max) throws {
-        var descriptor = pollfd(fd: PQsocket(connection), events: Int16(events), revents: 0)
+        var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
         guard descriptor.fd >= 0 else { throw loss }
         while true {
             let count = poll(&descriptor, 1, min(deadline.milliseconds, limit))
@@ -57,7 +57,7 @@ extension PostgresConnection {
     /// Finds a connection that the server has ended since the last call, before anything is sent.
     func checkForLoss() throws {
         while isUsable {
-            var descriptor = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+            var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             guard poll(&descriptor, 1, 0) > 0 else { return }
             guard PQconsumeInput(connection) == 1 else { throw loss }
             // Reads the message that was received, so that the end of the connection comes next.
@@ -74,7 +74,7 @@ extension PostgresConnection {
         var payloads = receivedNotifications()
         guard payloads.isEmpty else { return payloads }
         var descriptors = [
-            pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0),
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
         ]
         guard poll(&descriptors, 2, -1) >= 0 || errno == EINTR else {

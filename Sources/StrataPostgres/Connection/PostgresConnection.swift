@@ -33,6 +33,21 @@ final class PostgresConnection {
     /// libpq keeps at most about as many bytes as this before they are sent.
     private static let maxPendingBytes = 4 << 20
 
+    /// Lets the server end the session of a machine that has died, after at most about 11 s.
+    ///
+    /// A session that waits for the rest of a pipeline keeps its transaction and its locks. The server's limits for
+    /// idle sessions count only between pipelines, and by default its kernel asks after two hours whether the client is
+    /// still there. ``ConnectionSettings`` has the same settings for this side. On a Unix socket they have no effect.
+    private static let deathOfClient = PostgresStatement(
+        sql: """
+            SELECT pg_catalog.set_config('tcp_user_timeout', '5000', false),
+                pg_catalog.set_config('tcp_keepalives_idle', '5', false),
+                pg_catalog.set_config('tcp_keepalives_interval', '2', false),
+                pg_catalog.set_config('tcp_keepalives_count', '3', false)
+            """,
+        isPrepared: false
+    )
+
     /// Connects to the first host that answers and has the required role.
     ///
     /// - Throws: `PostgresFailure`, with the messages for all hosts.
@@ -46,7 +61,13 @@ final class PostgresConnection {
             let share = deadline.share(ofAttempts: settings.hosts.count - index, limit: settings.attemptLimit)
             do {
                 let parameters = settings.parameters(for: host)
-                return try PostgresConnection(parameters, preparesStatements: preparesStatements, until: share)
+                let connection = try PostgresConnection(
+                    parameters,
+                    preparesStatements: preparesStatements,
+                    until: share
+                )
+                try connection.run([deathOfClient], until: share)
+                return connection
             } catch let failure as PostgresFailure {
                 messages.append(failure.message)
             }
@@ -99,6 +120,9 @@ final class PostgresConnection {
     }
 
     // MARK: State
+
+    /// The descriptor of the socket; negative without a connection.
+    var socket: Int32 { PQsocket(connection) }
 
     /// Whether statements can be sent.
     var isUsable: Bool { !isUnfinished && PQstatus(connection) == CONNECTION_OK }

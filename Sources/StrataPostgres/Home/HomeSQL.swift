@@ -170,6 +170,9 @@ struct HomeSQL: Sendable {
         return statement
     }
 
+    /// Lets COMMIT of the open transaction return before its log is flushed and has reached standbys.
+    static let doNotWaitForFlush = PostgresStatement(sql: "SET LOCAL synchronous_commit = off")
+
     /// The position of the newest transaction.
     func selectPosition() -> PostgresStatement { PostgresStatement(sql: "SELECT number, id FROM \(home)") }
 

@@ -2,8 +2,7 @@ public import Foundation
 public import Strata
 
 extension PostgresHome {
-    /// The seconds after which a call about nodes gives up. It uses the connection for reads, which must soon be free
-    /// for others.
+    /// The seconds after which a call about nodes gives up. The end of a stack waits for its last report.
     private static let nodesTimeout: TimeInterval = 2
     /// The seconds that a report waits for a lock of another session.
     private static let nodesLockTimeout: TimeInterval = 0.1
@@ -11,12 +10,12 @@ extension PostgresHome {
     public func report(_ position: HomePosition, of node: UUID, named name: String) throws -> HomeMoment {
         try describingFailures {
             do {
-                return try reading.use(within: min(timeout, Self.nodesTimeout)) { connection, deadline in
+                return try reporting.use(within: min(timeout, Self.nodesTimeout)) { connection, deadline in
                     let results = try connection.run(
                         [
                             HomeSQL.begin, HomeSQL.set("lock_timeout", seconds: Self.nodesLockTimeout),
                             sql.report(position, of: node, named: name), sql.deleteSilentNodes(),
-                            sql.selectPosition(), HomeSQL.commit,
+                            sql.selectPosition(), HomeSQL.doNotWaitForFlush, HomeSQL.commit,
                         ],
                         until: deadline
                     )
@@ -37,7 +36,7 @@ extension PostgresHome {
 
     public func nodes() throws -> [HomeNodeStatus] {
         try describingFailures {
-            try reading.use(within: min(timeout, Self.nodesTimeout)) { connection, deadline in
+            try reporting.use(within: min(timeout, Self.nodesTimeout)) { connection, deadline in
                 let rows = try connection.run([sql.selectNodes()], until: deadline)[0]
                 return try (0..<rows.count).map { row in
                     HomeNodeStatus(

@@ -2,7 +2,11 @@ public import Foundation
 public import Strata
 
 extension PostgresHome {
-    public func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
+    public func open(
+        _ proposal: HomeDescription,
+        busyTimeout: TimeInterval,
+        synchronous: StoreConfiguration.Synchronous
+    ) throws -> HomeState {
         try describingFailures {
             let state = try writing.use(within: timeout) { connection, deadline in
                 let found = try exists(connection, until: deadline)
@@ -13,7 +17,7 @@ extension PostgresHome {
             for table in state.description.tables {
                 tables[UTF8Text(table.name)] = try TableSQL(table, store: sql.store)
             }
-            let description = Opened(busyTimeout: busyTimeout, tables: tables)
+            let description = Opened(busyTimeout: busyTimeout, synchronous: synchronous, tables: tables)
             opened.withLock { $0 = description }
             return state
         }
@@ -28,7 +32,7 @@ extension PostgresHome {
         }
     }
 
-    /// What ``open(_:busyTimeout:)`` has learned.
+    /// What ``open(_:busyTimeout:synchronous:)`` has learned.
     func requireOpened() throws -> Opened {
         guard let opened = self.opened.withLock({ $0 }) else {
             throw StrataError(.invalidState, "The home \(name) was not opened. Call open(_:busyTimeout:) first.")

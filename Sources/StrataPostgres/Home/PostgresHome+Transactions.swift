@@ -3,7 +3,8 @@ public import Strata
 
 extension PostgresHome {
     public func lock(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
-        let busyTimeout = try requireOpened().busyTimeout
+        let opened = try requireOpened()
+        let busyTimeout = opened.busyTimeout
         return try describingFailures {
             try writing.use(within: busyTimeout + timeout) { connection, deadline in
                 do {
@@ -17,7 +18,7 @@ extension PostgresHome {
                             sql.lockPosition(),
                             HomeSQL.set("statement_timeout", seconds: timeout),
                             sql.selectTransactions(after: position, limit: limit),
-                        ],
+                        ] + opened.durability,
                         until: deadline
                     )
                     return try transactions(results[6], after: position, newest: try self.position(results[4]))
@@ -65,13 +66,14 @@ extension PostgresHome {
 
     /// All statements are one round trip: BEGIN, the lock if it is free, and those of ``publish(_:)``.
     public func publishIfNewest(_ transaction: HomeTransaction) throws -> Bool {
-        let beginning = [
+        var beginning = [
             HomeSQL.begin,
             // A large transaction is sent in several parts.
             HomeSQL.set("idle_in_transaction_session_timeout", seconds: lockTimeout),
             HomeSQL.set("statement_timeout", seconds: timeout),
-            sql.lockPositionIfFree(),
         ]
+        beginning += try requireOpened().durability
+        beginning.append(sql.lockPositionIfFree())
         let statements = try beginning + self.statements(for: transaction)
         do {
             let command = try writing.use(within: time(for: statements), isRepeatable: false) { connection, deadline in

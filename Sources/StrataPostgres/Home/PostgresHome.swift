@@ -14,15 +14,16 @@ import Synchronization
 /// tables whose names begin with `strata_` belong to Strata.
 ///
 /// **Servers.** The home needs PostgreSQL 12 or later, and a database with the encoding UTF8. It is tested with version
-/// 15. It uses three connections: for commits, for reads, and for notifications. A connection that is lost is made again
-/// by the next call. With several hosts, each connection takes the first host that answers and accepts writes.
+/// 15. It uses four connections: for commits, for reads, for notifications, and for the list of nodes. A connection
+/// that is lost is made again by the next call. With several hosts, each connection takes the first host that answers
+/// and accepts writes.
 ///
 /// **Security.** Connections to other machines use TLS, and check the server's certificate and name
 /// (`sslmode=verify-full`), unless the connection string or `PGSSLMODE` says otherwise. Messages contain hosts and the
 /// database, but no password. ``PostgresRoles`` gives a node no more rights than it needs.
 ///
 /// **Durability.** A commit is as durable as the settings of the database make it: see `synchronous_commit` in the
-/// manual of PostgreSQL.
+/// manual of PostgreSQL. A stack with `synchronous: .normal` turns `synchronous_commit` off for its commits.
 ///
 /// Isolation: any, as `StoreHome` says.
 public final class PostgresHome: StoreHome {
@@ -44,8 +45,12 @@ public final class PostgresHome: StoreHome {
     /// What the home learns when it is opened.
     struct Opened: Sendable {
         let busyTimeout: TimeInterval
+        let synchronous: StoreConfiguration.Synchronous
         /// The tables by their names.
         let tables: [UTF8Text: TableSQL]
+
+        /// The statements that give the open transaction its durability.
+        var durability: [PostgresStatement] { synchronous == .normal ? [HomeSQL.doNotWaitForFlush] : [] }
     }
 
     public let name: String
@@ -59,12 +64,14 @@ public final class PostgresHome: StoreHome {
     let writing: ConnectionSlot
     /// The connection for reads and ids.
     let reading: ConnectionSlot
+    /// The connection for the list of nodes. A report that waits for the server delays no reservation of ids.
+    let reporting: ConnectionSlot
     let listener: NotificationListener
     let opened = Mutex<Opened?>(nil)
     /// The number of published transactions.
     let published = Mutex<Int>(0)
 
-    /// Describes a home. ``open(_:busyTimeout:)`` connects to it.
+    /// Describes a home. ``open(_:busyTimeout:synchronous:)`` connects to it.
     ///
     /// - Parameters:
     ///   - connection: a connection string of libpq: keywords and values (`host=db dbname=shop`), or a URI
@@ -110,6 +117,7 @@ public final class PostgresHome: StoreHome {
         self.preparesStatements = preparesStatements
         writing = ConnectionSlot(settings, preparesStatements: preparesStatements)
         reading = ConnectionSlot(settings, preparesStatements: preparesStatements)
+        reporting = ConnectionSlot(settings, preparesStatements: preparesStatements)
         listener = NotificationListener(settings, sql.listen(), timeout: timeout)
     }
 
@@ -120,6 +128,7 @@ public final class PostgresHome: StoreHome {
     public func close() {
         writing.close()
         reading.close()
+        reporting.close()
         listener.end()
     }
 }

@@ -17,19 +17,28 @@ public final class FileHome: StoreHome {
     public let faults: HomeFaults
     public var name: String { "file:" + url.path }
 
-    /// Nil before ``open(_:busyTimeout:)`` and after ``close()``.
+    /// The durability that the last opening has asked for, which a home for tests need not give; nil before it.
+    public var synchronous: StoreConfiguration.Synchronous? { askedFor.withLock { $0 } }
+
+    private let askedFor = Mutex<StoreConfiguration.Synchronous?>(nil)
+    /// Nil before ``open(_:busyTimeout:synchronous:)`` and after ``close()``.
     private let files = Mutex<HomeFiles?>(nil)
     /// The last transaction that this connection has published, which it does not report to itself.
     private let published = Mutex(HomePosition.start)
 
-    /// Creates a connection. It opens the file in ``open(_:busyTimeout:)``.
+    /// Creates a connection. It opens the file in ``open(_:busyTimeout:synchronous:)``.
     public init(_ url: URL, faults: HomeFaults = HomeFaults()) {
         self.url = url
         self.faults = faults
     }
 
-    public func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
+    public func open(
+        _ proposal: HomeDescription,
+        busyTimeout: TimeInterval,
+        synchronous: StoreConfiguration.Synchronous
+    ) throws -> HomeState {
         try faults.begin(.open)
+        askedFor.withLock { $0 = synchronous }
         return try Self.translatingErrors {
             try files.withLock { files in
                 let opened = try files ?? HomeFiles(url.path, proposal, busyTimeout: busyTimeout)

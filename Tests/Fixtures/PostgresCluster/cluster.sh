@@ -75,7 +75,7 @@ unix_socket_directories = '$folder'
 fsync = off
 full_page_writes = off
 shared_buffers = 16MB
-max_connections = 60
+max_connections = 80
 autovacuum = off
 EOF
 if [ -n "$certificates" ]; then

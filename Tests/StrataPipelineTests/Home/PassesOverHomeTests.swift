@@ -94,6 +94,38 @@ struct PassesOverHomeTests {
         try await worker.close()
     }
 
+    @Test("Holds end by the clock of the home, and deadlines of callers count by that of the node")
+    func homeClock() async throws {
+        let folder = try ScratchFolder()
+        let home = FileHome(folder.file("home.sqlite"))
+        home.faults.setClock(aheadBy: 3600)
+        let stack = try await ContextStack.open(
+            .shared(home, copy: folder.file("copy.sqlite")),
+            models: Pipeline.models,
+            stack: .rootOnly
+        )
+        // The first report follows the opening.
+        while stack.clockDifference > -3000, !Task.isCancelled { await Task.yield() }
+        let runs = Runs()
+        let options = PipelineOptions(isSuspended: true)
+        let pipeline = try await Pipeline.open(stack, named: .work, options: options) { (attempt: Attempt<Named>) in
+            runs.add(attempt.payload.name)
+            return try Outcome.done(result: attempt.payload.name)
+        }
+        let now = Date()
+        let id = try await stack.write { context in
+            context.enqueue(Named(name: "later"), in: .work, notBefore: now.addingTimeInterval(5400))
+            return context.enqueue(Named(name: "held"), in: .work, notBefore: now.addingTimeInterval(1800)).id
+        }
+        let result = Task { try await pipeline.result(of: id, as: String.self, deadline: now.addingTimeInterval(600)) }
+        // By the clock of the home, the deadline has passed already. The wait would end at its first look.
+        try await Task.sleep(for: .milliseconds(100))
+        pipeline.resume()
+        #expect(try await result.value == "held")
+        #expect(runs.names == ["held"])
+        try await stack.close()
+    }
+
     @Test("A worker with claims still sends its heartbeat")
     func heartbeat() async throws {
         let folder = try ScratchFolder()

@@ -95,6 +95,18 @@ import Testing
         try await nodes.end()
     }
 
+    @Test("A block that reads the newest state sees each commit that the other node has made before")
+    func newestReads() async throws {
+        let nodes = try PostgresNodes()
+        let (left, right) = (try await nodes.open("left"), try await nodes.open("right"))
+        for number in 1...20 {
+            let (writer, reader) = number.isMultiple(of: 2) ? (left, right) : (right, left)
+            try await writer.write { context in _ = context.insert(Account(name: "\(number)", balance: number)) }
+            #expect(try await reader.background(reads: .newest) { try $0.count(Account.all) } == number)
+        }
+        try await nodes.end()
+    }
+
     @Test("A node that was closed continues with its copy, and a new node copies all rows")
     func closedNode() async throws {
         let nodes = try PostgresNodes()
@@ -141,10 +153,14 @@ import Testing
         }
         let unreachable = await #expect(throws: StrataError.self) { try await away.catchUp() }
         #expect(unreachable?.code == .unreachable)
+        let unread = await #expect(throws: StrataError.self) {
+            try await away.background(reads: .newest) { _ = try $0.count(Account.all) }
+        }
+        #expect(unread?.code == .unreachable)
         #expect(try await away.background { try $0.column(Account.all, \.name) } == ["before"])
         nodes.proxy.set(.none)
         try await Self.catchUp(away)
-        #expect(try await away.background { try $0.count(Account.all) } == 11)
+        #expect(try await away.background(reads: .newest) { try $0.count(Account.all) } == 11)
         try await away.write { context in _ = context.insert(Account(name: "after", balance: 1)) }
         try await left.catchUp()
         #expect(try await left.background { try $0.count(Account.all) } == 12)

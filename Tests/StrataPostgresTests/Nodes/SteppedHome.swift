@@ -33,8 +33,12 @@ final class SteppedHome: StoreHome {
 
     var name: String { base.name }
 
-    func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
-        try base.open(proposal, busyTimeout: busyTimeout)
+    func open(
+        _ proposal: HomeDescription,
+        busyTimeout: TimeInterval,
+        synchronous: StoreConfiguration.Synchronous
+    ) throws -> HomeState {
+        try base.open(proposal, busyTimeout: busyTimeout, synchronous: synchronous)
     }
 
     func create(

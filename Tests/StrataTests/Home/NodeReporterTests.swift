@@ -118,10 +118,16 @@ struct NodeReporterTests {
         let warnings = log.entries.filter { $0.level == .warning && "\($0.message)".contains("differs by -") }
         #expect(warnings.count == 1)
         #expect(try gauge("strata.home.clock", of: "node") < -3000)
+        #expect(stack.clockDifference < -3000)
+        let known = stack.clockDifference
+        faults.setClock(aheadBy: 3600.25)
+        try reporter(stack).report()
+        #expect(stack.clockDifference == known)
         faults.setClock(aheadBy: 0)
         try reporter(stack).report()
         #expect(log.entries.contains { "\($0.message)".contains("agrees with that of file:") })
         #expect(try gauge("strata.home.clock", of: "node") == 0)
+        #expect(stack.clockDifference == 0)
         try await stack.close()
     }
 

@@ -225,6 +225,20 @@ struct SharedStoreTests {
         try await fleet.close()
     }
 
+    @Test(
+        "A commit to a working copy does not wait for the disk, and the configuration concerns the home",
+        arguments: [StoreConfiguration.Synchronous.full, .normal]
+    )
+    func durability(_ synchronous: StoreConfiguration.Synchronous) async throws {
+        let fleet = try Fleet()
+        let stack = try await fleet.open("node", configuration: StoreConfiguration(synchronous: synchronous))
+        let ofCopy = try stack.core.engine.maintain { connection, _ in try connection.integer("PRAGMA synchronous") }
+        // NORMAL
+        #expect(ofCopy == 1)
+        #expect(try fleet.connection("node").synchronous == synchronous)
+        try await fleet.close()
+    }
+
     @Test("A working copy is not opened without its home, with another home, or with other models")
     func refusals() async throws {
         let fleet = try Fleet()
@@ -242,6 +256,9 @@ struct SharedStoreTests {
             }
         }
         #expect(try await code(.sqlite(url)) == .schemaMismatch)
+        let pool = try DatabasePool(path: url.path)
+        #expect(try await code(.pool(pool)) == .schemaMismatch)
+        try pool.close()
         #expect(try await code(.shared(FileHome(fleet.folder.file("other")), copy: url)) == .schemaMismatch)
         #expect(try await code(.shared(FileHome(fleet.home), copy: url), Bank.models) == .schemaMismatch)
         let plain = fleet.folder.file("plain.sqlite")

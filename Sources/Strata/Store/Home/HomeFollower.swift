@@ -22,6 +22,8 @@ final class HomeFollower: Sendable {
     }
 
     let home: any StoreHome
+    /// The callers that wait for the newest state.
+    let catchUps = HomeCatchUp()
     private let database: DatabaseQueue
     /// Used inside the database.
     private let connection: Exclusive<Connection>
@@ -130,6 +132,24 @@ final class HomeFollower: Sendable {
             if transactions.isEmpty { return position }
             try apply(transactions)
         }
+    }
+
+    /// Applies all transactions that the home had when this call began, and perhaps later ones.
+    ///
+    /// Unlike ``catchUp()``, this call ends even if other nodes commit all the time. If the copy has the newest
+    /// transaction, the call takes one round trip.
+    func catchUpToNewest() throws {
+        // The position is read first. If the home has lost this transaction, the second call of the home throws.
+        var position = try self.position()
+        let newest = try home.newest()
+        if position == newest { return }
+        repeat {
+            let transactions = try home.transactions(after: position, limit: Self.portion)
+            // The home may have gone back since the first call.
+            if transactions.isEmpty { return }
+            try apply(transactions)
+            position = try self.position()
+        } while position.number < newest.number
     }
 
     /// Takes the lock of the home, and applies all transactions before it. ``StoreHome/publish(_:)`` or

@@ -12,8 +12,14 @@ struct MeasuredHome: StoreHome {
 
     var name: String { home.name }
 
-    func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
-        try metrics.measure(.open) { try home.open(proposal, busyTimeout: busyTimeout) }
+    func open(
+        _ proposal: HomeDescription,
+        busyTimeout: TimeInterval,
+        synchronous: StoreConfiguration.Synchronous
+    ) throws -> HomeState {
+        try metrics.measure(.open) {
+            try home.open(proposal, busyTimeout: busyTimeout, synchronous: synchronous)
+        }
     }
 
     func create(

@@ -13,11 +13,15 @@ final class NodeReporter: Sendable {
     static let interval = DispatchTimeInterval.seconds(5)
     /// The difference of the clocks, in seconds, from which on a warning is logged.
     static let clockTolerance: TimeInterval = 5
+    /// By how many seconds a measured difference of the clocks must differ from the known one to replace it. So the
+    /// time of pipelines does not move with each report.
+    static let clockSteadiness: TimeInterval = 1
 
     private struct State {
         /// The error of the last report; nil if it had none.
         var failure: StrataError.Code?
         var isClockWrong = false
+        var clockDifference: TimeInterval = 0
     }
 
     let name: String
@@ -74,6 +78,10 @@ final class NodeReporter: Sendable {
         }
     }
 
+    /// The seconds by which the clock of this node is ahead of that of the home; 0 before the first report, and for a
+    /// difference of up to ``clockSteadiness``.
+    var clockDifference: TimeInterval { state.withLock { $0.clockDifference } }
+
     /// Reports now, and waits for the home.
     func report() { queue.sync { send() } }
 
@@ -113,6 +121,7 @@ final class NodeReporter: Sendable {
         let isWrong = abs(seconds) > Self.clockTolerance
         let hasChanged = state.withLock { state in
             defer { state.isClockWrong = isWrong }
+            if abs(seconds - state.clockDifference) > Self.clockSteadiness { state.clockDifference = seconds }
             return state.isClockWrong != isWrong
         }
         guard hasChanged else { return }
@@ -124,8 +133,8 @@ final class NodeReporter: Sendable {
         let difference = String(format: "%+.0f", seconds)
         logger?.warning(
             """
-            the clock of this node differs by \(difference) s from that of \(home). Synchronize the clocks: holds, \
-            schedules and rate limits depend on them
+            the clock of this node differs by \(difference) s from that of \(home). Its pipelines use the clock of the \
+            home. Synchronize the clocks, because dates of the program come from the clock of the node
             """
         )
     }

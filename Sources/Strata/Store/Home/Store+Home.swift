@@ -31,18 +31,37 @@ extension Store {
         writer.reporter?.start()
     }
 
-    /// Brings all transactions that the home has now into the working copy, and lets the layers know them.
+    /// Waits until the working copy has all transactions that the home had when this function was called. The layers
+    /// then know them too.
     ///
-    /// - Throws: `unreachable` and the other errors of a home; `invalidState` for a store without a home.
-    func catchUp() throws {
-        try requireFollower().catchUp()
-        try absorbForeignCommits()
+    /// - Throws: `unreachable` and the other errors of a home; `invalidState` for a store without a home; `closed`;
+    ///   `CancellationError`.
+    nonisolated(nonsending) func catchUp() async throws {
+        let follower = try requireFollower()
+        try await follower.catchUps.wait { [self] in
+            do {
+                try follower.catchUpToNewest()
+                try absorbForeignCommits()
+            } catch {
+                // The home of a closed store does not answer either.
+                try checkOpen()
+                throw error
+            }
+        }
+    }
+
+    /// The same. Does nothing in a store without a home.
+    nonisolated(nonsending) func catchUpIfShared() async throws {
+        if writer.follower != nil { try await catchUp() }
     }
 
     /// The nodes that have reported to the home within a day.
     ///
-    /// - Throws: as ``catchUp()``.
+    /// - Throws: `unreachable`; `invalidState` for a store without a home; `closed`.
     func nodes() throws -> [HomeNodeStatus] { try requireFollower().home.nodes() }
+
+    /// See ``NodeReporter/clockDifference``; 0 without a home.
+    var clockDifference: TimeInterval { writer.reporter?.clockDifference ?? 0 }
 
     private func requireFollower() throws -> HomeFollower {
         try checkOpen()

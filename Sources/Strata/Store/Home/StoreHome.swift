@@ -11,7 +11,8 @@ public import Foundation
 /// - Transactions have one order. Each is based on the one before it: see ``HomeTransaction/previous``.
 /// - While a node holds the lock, no other node publishes, with or without the lock. The lock of a node that dies, or
 ///   that does not answer, ends after a time that the home chooses.
-/// - A published transaction is durable when ``publish(_:)`` returns.
+/// - A published transaction is durable when ``publish(_:)`` returns, unless the node has opened the home with
+///   ``StoreConfiguration/Synchronous/normal``.
 ///
 /// Isolation: any. Each call waits for the home. A commit in a block on the main actor waits there, as it waits for the
 /// disk. One thread at a time calls ``lock(after:limit:)``, ``publish(_:)``, ``publishIfNewest(_:)`` and ``unlock()``. The
@@ -29,11 +30,17 @@ public protocol StoreHome: Sendable {
     /// - Parameters:
     ///   - proposal: the description of this program's models, for a new store.
     ///   - busyTimeout: the seconds for which ``lock(after:limit:)`` waits for other nodes.
+    ///   - synchronous: the failures that a published transaction survives. With `normal`, a crash of the home may lose
+    ///     the last transactions of this node, so that other nodes that have seen them get `homeBehind`.
     /// - Returns: the state of the home. Its description may differ from the proposal.
-    func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState
+    func open(
+        _ proposal: HomeDescription,
+        busyTimeout: TimeInterval,
+        synchronous: StoreConfiguration.Synchronous
+    ) throws -> HomeState
 
     /// Creates the store of the home with the rows of an existing store: all of them, or nothing. Can be called without
-    /// ``open(_:busyTimeout:)``.
+    /// ``open(_:busyTimeout:synchronous:)``.
     ///
     /// - Parameters:
     ///   - state: the state after the creation. Its position is not ``HomePosition/start``, and the home keeps no
@@ -128,6 +135,13 @@ public protocol StoreHome: Sendable {
 
     /// Ends all connections. Safe to call twice.
     func close()
+}
+
+extension StoreHome {
+    /// Connects to the home as ``open(_:busyTimeout:synchronous:)`` does, with durable transactions.
+    public func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
+        try open(proposal, busyTimeout: busyTimeout, synchronous: .full)
+    }
 }
 
 /// A point in the order of a home's transactions.

@@ -1,5 +1,6 @@
 #if Postgres
     import ArgumentParser
+    import Foundation
     import Strata
     import StrataInspection
     import StrataPostgres
@@ -8,7 +9,7 @@
     struct HomeStatusCommand: ToolCommand {
         static let configuration = CommandConfiguration(
             commandName: "status",
-            abstract: "Shows the newest and the oldest transaction of a home, its size, and the rows of its tables.",
+            abstract: "Shows the newest and the oldest transaction of a home, its size, its nodes, and its tables.",
             discussion: "Counts all rows. Delays no commit."
         )
 
@@ -18,13 +19,26 @@
         func run(on console: Console) async throws {
             let home = try argument.home()
             defer { home.close() }
-            let status = try home.status()
-            if output.json { try console.print(status.json) } else { try console.print(status.lines) }
+            let (status, nodes) = (try home.status(), try home.nodes())
+            if output.json {
+                try console.print(status.json(nodes))
+            } else {
+                try console.print(status.lines(nodes))
+            }
         }
     }
 
     extension PostgresHomeStatus {
-        fileprivate var lines: [String] {
+        fileprivate func lines(_ nodes: [HomeNodeStatus]) -> [String] {
+            var list = TextTable(["node", "transaction", "behind", "last report"])
+            let now = Date()
+            for node in nodes {
+                let age = Timestamp.age(since: now.addingTimeInterval(-node.silence), at: now)
+                list.add([
+                    .text(node.name), .number(node.position.number), .number(node.transactionsBehind),
+                    .text("\(age) ago"),
+                ])
+            }
             var table = TextTable(["table", "rows"])
             for (name, rowCount) in tables { table.add([.text(name), .number(rowCount)]) }
             let facts = [
@@ -34,7 +48,7 @@
                 (name: "newest", value: Self.text(newest)), (name: "oldest", value: Self.text(oldest)),
                 (name: "kept", value: "\(transactionCount) transactions, \(transactionSize) bytes"),
             ]
-            return TextTable.lines(of: facts) + [""] + table.lines
+            return TextTable.lines(of: facts) + [""] + list.lines + [""] + table.lines
         }
 
         private static func text(_ transaction: Transaction?) -> String {
@@ -43,7 +57,7 @@
                 .joined(separator: ", ")
         }
 
-        fileprivate var json: JSON {
+        fileprivate func json(_ nodes: [HomeNodeStatus]) -> JSON {
             .object([
                 ("home", .text(name)), ("format", .integer(format)), ("version", .integer(version)),
                 ("fingerprint", .integer(Int64(fingerprint))),
@@ -53,10 +67,19 @@
                     "transactions",
                     .object([("count", .integer(transactionCount)), ("size", .integer(transactionSize))])
                 ),
+                ("nodes", .array(nodes.map { Self.json($0) })),
                 (
                     "tables",
                     .array(tables.map { .object([("name", .text($0.name)), ("rowCount", .integer($0.rowCount))]) })
                 ),
+            ])
+        }
+
+        private static func json(_ node: HomeNodeStatus) -> JSON {
+            .object([
+                ("name", .text(node.name)), ("transaction", .integer(node.position.number)),
+                ("behind", .integer(node.transactionsBehind)), ("time", .time(node.time)),
+                ("silence", .orNull(node.silence)),
             ])
         }
 

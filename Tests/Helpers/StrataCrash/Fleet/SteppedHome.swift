@@ -61,8 +61,12 @@ final class SteppedHome: StoreHome {
 
     var name: String { home.name }
 
-    func open(_ proposal: HomeDescription, busyTimeout: TimeInterval) throws -> HomeState {
-        try home.open(proposal, busyTimeout: busyTimeout)
+    func open(
+        _ proposal: HomeDescription,
+        busyTimeout: TimeInterval,
+        synchronous: StoreConfiguration.Synchronous
+    ) throws -> HomeState {
+        try home.open(proposal, busyTimeout: busyTimeout, synchronous: synchronous)
     }
 
     func create(
