@@ -34,7 +34,7 @@ public enum TestHome {
 
     /// A server for stores of several tests and processes. Their schemas come and go.
     private static let cluster = Result {
-        try PostgresCluster(settings: ["max_connections = 300", "autovacuum = on"])
+        try PostgresCluster(settings: ["max_connections = 500", "autovacuum = on"])
     }
 
     private static let address = Result {
@@ -60,13 +60,29 @@ public enum TestHome {
         openings.withLock { $0.add(file) }
         switch kind {
         case nil: return nil
-        case .file: return FileHome(URL(filePath: mark))
+        case .file: return keep(FileHome(URL(filePath: mark)))
         case .postgres:
             guard files.createFile(atPath: mark, contents: Data()) else {
                 throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: mark])
             }
-            return try PostgresHome(try address.get(), store: schemaName(of: file))
+            return keep(try PostgresHome(try address.get(), store: schemaName(of: file)))
         }
+    }
+
+    /// The homes that were opened last.
+    private static let homes = Mutex<[any StoreHome]>([])
+    /// A server with this number of nodes needs some hundred connections. No test uses as many stores at once.
+    private static let homeLimit = 100
+
+    /// Closes the home that was opened long ago, if there is one. Engines that a test has not closed keep their store and
+    /// its connections until the process ends.
+    private static func keep(_ home: any StoreHome) -> any StoreHome {
+        let oldest = homes.withLock { homes in
+            homes.append(home)
+            return homes.count > homeLimit ? homes.removeFirst() : nil
+        }
+        oldest?.close()
+        return home
     }
 
     /// The name of a store's schema. It is the same in all processes.
