@@ -44,6 +44,7 @@ public final class PostgresHome: StoreHome {
     /// What the home learns when it is opened.
     struct Opened: Sendable {
         let busyTimeout: TimeInterval
+        let description: HomeDescription
         /// The tables by their names.
         let tables: [UTF8Text: TableSQL]
     }
