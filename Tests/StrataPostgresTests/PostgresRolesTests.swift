@@ -165,6 +165,46 @@ import Testing
         #expect(try refusal(of: "SELECT 1 FROM \(schema).\"Item\"", by: node) == nil)
     }
 
+    @Test("The owner migrates a store, a node may not, and nodes use the new tables at once")
+    func migrations() throws {
+        try createStore()
+        let (home, other) = (try self.home(owner), try self.home(node))
+        defer { for home in [home, other] { home.close() } }
+        for home in [home, other] { _ = try home.open(SampleStore.description, busyTimeout: 5) }
+        let before = SampleStore.description
+        let new = HomeTable(name: "New", columns: Array(before.tables[0].columns.prefix(2)))
+        let description = HomeDescription(
+            format: 1,
+            version: 2,
+            schema: "the schema after the migration",
+            steps: before.steps,
+            tables: before.tables + [new]
+        )
+        func migrate(_ home: PostgresHome) throws {
+            _ = try home.migrate(within: 5) { state in
+                HomeMigration(
+                    transaction: HomeTransaction(
+                        previous: state.position,
+                        position: HomePosition(number: state.position.number + 1, id: UUID()),
+                        node: UUID(),
+                        time: Date(),
+                        changes: HomeChanges(bytes: Data()),
+                        generation: 0
+                    ),
+                    description: description,
+                    replacedTables: []
+                )
+            } _: { _ in
+            }
+        }
+        #expect(code { try migrate(other) } == .notPermitted)
+        try migrate(home)
+        #expect(try other.open(before, busyTimeout: 5).description == description)
+        let store = try SampleStore([new])
+        try other.publishNext(store.changes { try store.insert([.integer(1), .integer(2)], into: "New") })
+        #expect(try other.rows(of: "New") == [[.integer(1), .integer(2)]])
+    }
+
     @Test("A table that the owner creates later can be used by nodes, and not by readers")
     func laterTables() throws {
         try createStore(reader: reader, tables: ["Item"])

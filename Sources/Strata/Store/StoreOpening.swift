@@ -21,7 +21,8 @@ struct StoreOpening {
         var unopened: UnopenedModels?
     }
 
-    /// Opens the working copy of a store that several machines share. Makes the copy if necessary.
+    /// Opens the working copy of a store that several machines share. Makes the copy, and migrates the store of the home,
+    /// if necessary.
     ///
     /// After an error, the home stays open, so that the caller can try again with it.
     func open(_ home: any StoreHome, copy url: URL, _ configuration: StoreConfiguration) throws -> Opened {
@@ -30,29 +31,51 @@ struct StoreOpening {
             "A store with a home is opened with all of its models, and for writing. To read a working copy alone, open "
                 + "its file."
         )
+        try migration.check()
         let metrics = telemetry.metricsSource.map { HomeMetrics($0) }
         var measured = home
         if let metrics { measured = MeasuredHome(home, metrics) }
         let proposal = HomeDescription(schema, migration)
-        let state = try measured.open(
-            proposal,
-            busyTimeout: configuration.busyTimeout,
-            synchronous: configuration.synchronous
-        )
-        var opening = self
-        let copy = WorkingCopy(
-            home: measured,
-            state: state,
-            url: url,
-            node: UUID(),
-            schema: schema,
-            migration: migration,
-            metrics: metrics
-        )
-        try copy.checkDescription()
-        try copy.makeIfNeeded { telemetry.logger?.warning("\($0)") }
-        opening.copy = copy
-        return try opening.open(url, configuration)
+        let node = UUID()
+        while true {
+            let state = try connect(to: measured, proposal, configuration)
+            let copy = WorkingCopy(
+                home: measured,
+                state: state,
+                proposal: proposal,
+                url: url,
+                node: node,
+                schema: schema,
+                migration: migration,
+                cancellation: cancellation,
+                busyTimeout: configuration.busyTimeout,
+                telemetry: telemetry,
+                metrics: metrics
+            )
+            do {
+                if try copy.needsMigration() {
+                    try copy.migrate()
+                } else {
+                    try copy.makeIfNeeded()
+                    var opening = self
+                    opening.copy = copy
+                    return try opening.open(url, configuration)
+                }
+            } catch let error as StrataError where error.code == .schemaMismatch {
+                // Another node may have migrated the store meanwhile.
+                let found = try connect(to: measured, proposal, configuration)
+                guard found.description != state.description else { throw error }
+            }
+        }
+    }
+
+    /// Connects to a home, for a store of this schema.
+    private func connect(
+        to home: any StoreHome,
+        _ proposal: HomeDescription,
+        _ configuration: StoreConfiguration
+    ) throws -> HomeState {
+        try home.open(proposal, busyTimeout: configuration.busyTimeout, synchronous: configuration.synchronous)
     }
 
     /// Opens a file that Strata owns, or creates it.
@@ -413,7 +436,9 @@ struct StoreOpening {
                 migration: migration,
                 pending: pending,
                 cancellation: cancellation,
-                meter: meter
+                meter: meter,
+                // The home and other copies do not have this migration, which changes no rows.
+                isCounted: copy == nil
             )
             try run.run(backup: backup)
             isMigrated = true

@@ -118,10 +118,35 @@ enum StoreSchema {
 
     /// Creates all tables, and the row about the store itself.
     static func createTables(_ schema: Schema, on connection: Connection, fingerprint: Int64) throws {
+        try createHousekeeping(on: connection, fingerprint: fingerprint)
+        for statement in SchemaSQL.statements(for: schema.description) { try connection.execute(statement.sql) }
+    }
+
+    /// Creates the tables of a working copy. The columns of each table have the order that the home gives them.
+    ///
+    /// - Parameter description: the models of the home.
+    static func createTables(
+        of home: HomeDescription,
+        _ description: SchemaDescription,
+        on connection: Connection,
+        fingerprint: Int64
+    ) throws {
+        try createHousekeeping(on: connection, fingerprint: fingerprint)
+        let known = home.tablesByName
+        var tables: [UTF8Text: String] = [:]
+        for table in description.tables {
+            let order = known[UTF8Text(table.name)]?.columns.map(\.name) ?? []
+            tables[UTF8Text(table.name)] = SchemaSQL.createTable(table, named: table.name, order: order)
+        }
+        for statement in SchemaSQL.statements(for: description) {
+            try connection.execute(tables[UTF8Text(statement.name)] ?? statement.sql)
+        }
+    }
+
+    private static func createHousekeeping(on connection: Connection, fingerprint: Int64) throws {
         for table in SchemaSQL.housekeeping { try connection.execute(table.sql) }
         let place = StorePlace.current(of: connection)
         try connection.execute(SchemaSQL.insertStore, [.integer(fingerprint), .text(place)])
-        for statement in SchemaSQL.statements(for: schema.description) { try connection.execute(statement.sql) }
     }
 
     /// Records the current tables and the migration steps that have run.
@@ -131,11 +156,18 @@ enum StoreSchema {
         steps: [String],
         on connection: Connection
     ) throws {
+        try record(description, version: migration.version, steps: steps, on: connection)
+    }
+
+    static func record(
+        _ description: SchemaDescription,
+        version: Int64,
+        steps: [String],
+        on connection: Connection
+    ) throws {
         try connection.execute(
             SchemaSQL.setRecord,
-            [
-                .integer(StoreFile.formatVersion), .integer(migration.version), .text(description.description),
-            ]
+            [.integer(StoreFile.formatVersion), .integer(version), .text(description.description)]
         )
         let now = Date().timeIntervalSinceReferenceDate
         for step in steps { try connection.execute(SchemaSQL.insertStep, [.text(step), .real(now)]) }

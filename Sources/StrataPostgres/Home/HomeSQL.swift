@@ -1,6 +1,13 @@
 import Foundation
 import Strata
 
+/// The lists of a description as JSON.
+struct DescriptionLists: Sendable {
+    let steps: String
+    let tables: String
+    let earlier: String
+}
+
 /// The SQL of the tables that describe and order a store. All of them are in the schema of the store.
 ///
 /// `strata_home` has one row. Its lock is the lock of the home, so its row is small: `toast_tuple_target` moves long
@@ -69,6 +76,8 @@ struct HomeSQL: Sendable {
                     schema text NOT NULL,
                     steps json NOT NULL,
                     tables json NOT NULL,
+                    generation bigint NOT NULL,
+                    earlier json NOT NULL,
                     is_only_row boolean PRIMARY KEY DEFAULT true CHECK (is_only_row)
                 ) WITH (toast_tuple_target = 128)
                 """
@@ -91,7 +100,8 @@ struct HomeSQL: Sendable {
                     id uuid NOT NULL UNIQUE,
                     node uuid NOT NULL,
                     at timestamptz NOT NULL,
-                    changes bytea NOT NULL
+                    changes bytea NOT NULL,
+                    generation bigint
                 )
                 """
             ),
@@ -109,29 +119,55 @@ struct HomeSQL: Sendable {
         ]
     }
 
-    func insertHome(_ state: HomeState, steps: String, tables: String) -> PostgresStatement {
+    /// - Parameter lists: the lists of the description as JSON.
+    func insertHome(_ state: HomeState, _ lists: DescriptionLists) -> PostgresStatement {
         var statement = once(
             """
-            INSERT INTO \(home) (number, id, fingerprint, format, version, schema, steps, tables)
-            VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8::json)
+            INSERT INTO \(home)
+                (number, id, fingerprint, format, version, schema, steps, tables, generation, earlier)
+            VALUES ($1, $2, $3, $4, $5, $6, $7::json, $8::json, $9, $10::json)
             """
         )
         statement.parameters.append(state.position.number)
         statement.parameters.append(state.position.id)
         statement.parameters.append(Int64(state.fingerprint))
-        statement.parameters.append(state.description.format)
-        statement.parameters.append(state.description.version)
-        statement.parameters.append(state.description.schema)
-        statement.parameters.append(steps)
-        statement.parameters.append(tables)
+        append(state.description, lists, to: &statement)
         return statement
     }
 
-    /// The columns of ``insertHome(_:steps:tables:)``.
+    /// Changes the description of the store.
+    func updateHome(_ description: HomeDescription, _ lists: DescriptionLists) -> PostgresStatement {
+        var statement = once(
+            """
+            UPDATE \(home) SET format = $1, version = $2, schema = $3, steps = $4::json, tables = $5::json,
+                generation = $6, earlier = $7::json
+            """
+        )
+        append(description, lists, to: &statement)
+        return statement
+    }
+
+    private func append(
+        _ description: HomeDescription,
+        _ lists: DescriptionLists,
+        to statement: inout PostgresStatement
+    ) {
+        statement.parameters.append(description.format)
+        statement.parameters.append(description.version)
+        statement.parameters.append(description.schema)
+        statement.parameters.append(lists.steps)
+        statement.parameters.append(lists.tables)
+        statement.parameters.append(description.generation)
+        statement.parameters.append(lists.earlier)
+    }
+
+    /// The columns of ``insertHome(_:_:)``.
     func selectHome() -> PostgresStatement {
         once(
             """
-            SELECT number, id, fingerprint, format, version, schema, steps::text, tables::text FROM \(home)
+            SELECT number, id, fingerprint, format, version, schema, steps::text, tables::text, generation,
+                earlier::text
+            FROM \(home)
             """
         )
     }
@@ -185,14 +221,14 @@ struct HomeSQL: Sendable {
     }
 
     /// The transactions after a position, oldest first: number, id, number and id of the one before, node, time,
-    /// changes.
+    /// changes, and the generation or -1.
     ///
     /// - Parameter maxBytes: the size of the changes from which no further transaction follows; nil for no maximum.
     func selectTransactions(after position: HomePosition, limit: Int, maxBytes: Int64? = nil) -> PostgresStatement {
         // The sizes are known without reading the changes.
         var statement = PostgresStatement(
             sql: """
-                SELECT number, id, previous_number, previous_id, node, at, changes FROM (
+                SELECT number, id, previous_number, previous_id, node, at, changes, COALESCE(generation, -1) FROM (
                     SELECT *, sum(octet_length(changes)) OVER (ORDER BY number ROWS UNBOUNDED PRECEDING)
                         - octet_length(changes) AS bytes_before
                     FROM \(feed) WHERE number > $1 ORDER BY number LIMIT $2
@@ -221,11 +257,11 @@ struct HomeSQL: Sendable {
     }
 
     func insertTransaction(_ transaction: HomeTransaction) -> PostgresStatement {
+        let columns = "number, id, previous_number, previous_id, node, at, changes"
         var statement = PostgresStatement(
-            sql: """
-                INSERT INTO \(feed) (number, id, previous_number, previous_id, node, at, changes)
-                VALUES ($1, $2, $3, $4, $5, $6, $7)
-                """
+            sql: transaction.generation == nil
+                ? "INSERT INTO \(feed) (\(columns)) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+                : "INSERT INTO \(feed) (\(columns), generation) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
         )
         statement.parameters.append(transaction.position.number)
         statement.parameters.append(transaction.position.id)
@@ -234,6 +270,7 @@ struct HomeSQL: Sendable {
         statement.parameters.append(transaction.node)
         statement.parameters.append(transaction.time)
         statement.parameters.append(transaction.changes.bytes)
+        if let generation = transaction.generation { statement.parameters.append(generation) }
         return statement
     }
 

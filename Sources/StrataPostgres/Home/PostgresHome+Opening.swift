@@ -17,7 +17,12 @@ extension PostgresHome {
             for table in state.description.tables {
                 tables[UTF8Text(table.name)] = try TableSQL(table, store: sql.store)
             }
-            let description = Opened(busyTimeout: busyTimeout, synchronous: synchronous, tables: tables)
+            let description = Opened(
+                busyTimeout: busyTimeout,
+                synchronous: synchronous,
+                description: state.description,
+                tables: tables
+            )
             opened.withLock { $0 = description }
             return state
         }
@@ -71,11 +76,7 @@ extension PostgresHome {
         let tables = try description.tables.map {
             PostgresStatement(sql: try TableSQL($0, store: sql.store).create, isPrepared: false)
         }
-        let home = sql.insertHome(
-            state,
-            steps: try Self.json(description.steps),
-            tables: try Self.json(description.tables)
-        )
+        let home = sql.insertHome(state, try Self.lists(of: description))
         return (createsSchema ? [sql.createSchema()] : []) + sql.createTables(nextID: nextID) + tables + [home]
     }
 
@@ -100,7 +101,8 @@ extension PostgresHome {
         }
     }
 
-    private func insertRows(
+    /// Inserts rows into tables.
+    func insertRows(
         of description: HomeDescription,
         on connection: PostgresConnection,
         _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
@@ -119,7 +121,8 @@ extension PostgresHome {
         }
     }
 
-    private func endCreation(_ connection: PostgresConnection) throws {
+    /// Commits a transaction that has created or changed tables.
+    func endCreation(_ connection: PostgresConnection) throws {
         let command: String
         do {
             command = try connection.run([HomeSQL.commit], until: Deadline(seconds: timeout)).last?.command ?? ""
@@ -148,7 +151,9 @@ extension PostgresHome {
             version: try rows.integer(row: 0, column: 4),
             schema: try rows.text(row: 0, column: 5),
             steps: try Self.decoded([String].self, try rows.text(row: 0, column: 6)),
-            tables: try Self.decoded([HomeTable].self, try rows.text(row: 0, column: 7))
+            tables: try Self.decoded([HomeTable].self, try rows.text(row: 0, column: 7)),
+            generation: try rows.integer(row: 0, column: 8),
+            earlier: try Self.decoded([String].self, try rows.text(row: 0, column: 9))
         )
         return HomeState(
             fingerprint: fingerprint,
@@ -161,6 +166,14 @@ extension PostgresHome {
     /// The position in the first two columns of the first row.
     func position(_ rows: PostgresRows) throws -> HomePosition {
         HomePosition(number: try rows.integer(row: 0, column: 0), id: try rows.uuid(row: 0, column: 1))
+    }
+
+    static func lists(of description: HomeDescription) throws -> DescriptionLists {
+        DescriptionLists(
+            steps: try json(description.steps),
+            tables: try json(description.tables),
+            earlier: try json(description.earlier)
+        )
     }
 
     private static func json(_ value: some Encodable) throws -> String {

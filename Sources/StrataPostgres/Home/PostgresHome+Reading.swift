@@ -68,7 +68,8 @@ extension PostgresHome {
     }
 
     private func transaction(_ rows: PostgresRows, row: Int) throws -> HomeTransaction {
-        HomeTransaction(
+        let generation = try rows.integer(row: row, column: 7)
+        return HomeTransaction(
             previous: HomePosition(
                 number: try rows.integer(row: row, column: 2),
                 id: try rows.uuid(row: row, column: 3)
@@ -79,7 +80,8 @@ extension PostgresHome {
             ),
             node: try rows.uuid(row: row, column: 4),
             time: try rows.time(row: row, column: 5),
-            changes: HomeChanges(bytes: try rows.data(row: row, column: 6))
+            changes: HomeChanges(bytes: try rows.data(row: row, column: 6)),
+            generation: generation < 0 ? nil : generation
         )
     }
 
@@ -101,17 +103,37 @@ extension PostgresHome {
     // MARK: Copying
 
     public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
-        let tables = try requireOpened().tables.values
+        let opened = try requireOpened()
+        let tables = opened.tables.values
         return try describingFailures {
-            let (connection, results) = try beginLongTransaction(
-                HomeSQL.beginSnapshot,
-                running: [sql.selectPosition()],
-                within: timeout
-            )
+            // The locks come before the first SELECT, which determines the moment. A table that a migration creates anew
+            // after this moment, and before its lock, would be empty.
+            let locks = tables.map { PostgresStatement(sql: $0.lockForCopy, isPrepared: false) }
+            let connection: PostgresConnection
+            let results: [PostgresRows]
+            do {
+                (connection, results) = try beginLongTransaction(
+                    HomeSQL.beginSnapshot,
+                    running: locks + [sql.selectHome()],
+                    within: timeout
+                )
+            } catch let failure as PostgresFailure where failure.kind == .server(sqlState: "42P01") {
+                throw migrated(failure)
+            }
+            let state = try self.state(results[results.count - 1])
+            guard state.description == opened.description else { throw migrated(nil) }
             for table in tables { try copy(table, connection, receive) }
             try connection.run([HomeSQL.commit], until: Deadline(seconds: timeout))
-            return try position(results[0])
+            return state.position
         }
+    }
+
+    private func migrated(_ failure: PostgresFailure?) -> StrataError {
+        StrataError(
+            .schemaMismatch,
+            "The store of \(name) was migrated since this home was opened. Open it again.",
+            underlying: failure
+        )
     }
 
     /// Reads the rows of a table by a cursor, in portions of at most 1,000 rows and about 8 MB.

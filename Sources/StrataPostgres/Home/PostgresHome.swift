@@ -46,6 +46,7 @@ public final class PostgresHome: StoreHome {
     struct Opened: Sendable {
         let busyTimeout: TimeInterval
         let synchronous: StoreConfiguration.Synchronous
+        let description: HomeDescription
         /// The tables by their names.
         let tables: [UTF8Text: TableSQL]
 

@@ -189,7 +189,7 @@ public struct PostgresRoles: Sendable, Hashable {
     }
 
     /// A literal that does not depend on `standard_conforming_strings`.
-    private static func literal(_ text: String) -> String {
+    static func literal(_ text: String) -> String {
         var literal = "E'"
         for scalar in text.unicodeScalars {
             if scalar == "'" || scalar == "\\" { literal.unicodeScalars.append(scalar) }

@@ -1,3 +1,4 @@
+import Foundation
 import Strata
 
 /// The SQL of a table with the rows of a model.
@@ -21,12 +22,28 @@ struct TableSQL: Sendable {
 
     /// Creates the table, with a primary key only. The working copies have checked unique values and references.
     var create: String {
-        let definitions = zip(columns, table.columns).enumerated().map { index, column in
-            let constraint = index == 0 ? " PRIMARY KEY" : column.1.isOptional ? "" : " NOT NULL"
-            return "\(column.0) \(column.1.type.postgresName)\(constraint)"
-        }
+        let definitions = columns.indices.map { definition(of: $0) + ($0 == 0 ? " PRIMARY KEY" : "") }
         return "CREATE TABLE \(name) (\(definitions.joined(separator: ", ")))"
     }
+
+    var drop: String { "DROP TABLE \(name)" }
+
+    /// Adds the columns from an index on. Nodes that do not know them insert rows without them, so they have default
+    /// values.
+    func add(columnsFrom first: Int) -> String {
+        let additions = columns.indices.dropFirst(first).map { "ADD COLUMN \(definition(of: $0))" }
+        return "ALTER TABLE \(name) \(additions.joined(separator: ", "))"
+    }
+
+    private func definition(of index: Int) -> String {
+        let column = table.columns[index]
+        let value = column.defaultValue.map { " DEFAULT \($0.postgresLiteral)" } ?? ""
+        let isRequired = index > 0 && !column.isOptional
+        return "\(columns[index]) \(column.type.postgresName)\(isRequired ? " NOT NULL" : "")\(value)"
+    }
+
+    /// Keeps other sessions from changing the definition of the table.
+    var lockForCopy: String { "LOCK TABLE \(name) IN ACCESS SHARE MODE" }
 
     var select: String { "SELECT \(columnList) FROM \(name)" }
 
@@ -54,4 +71,17 @@ struct TableSQL: Sendable {
     private var columnList: String { columns.joined(separator: ", ") }
 
     private func parameters(_ count: Int) -> String { (1...count).map { "$\($0)" }.joined(separator: ", ") }
+}
+
+extension StoredValue {
+    /// The value as a literal, which does not depend on `standard_conforming_strings`.
+    fileprivate var postgresLiteral: String {
+        switch self {
+        case .null: "NULL"
+        case .integer(let number): "'\(number)'::bigint"
+        case .real(let number): "'\(number)'::double precision"
+        case .text(let text): PostgresRoles.literal(text)
+        case .blob(let bytes): "E'\\\\x\(bytes.map { String(format: "%02x", $0) }.joined())'::bytea"
+        }
+    }
 }

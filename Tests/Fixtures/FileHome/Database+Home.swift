@@ -14,7 +14,7 @@ extension Database {
                 );
                 CREATE TABLE feed (
                     number INTEGER PRIMARY KEY, previous_uuid BLOB NOT NULL, uuid BLOB NOT NULL, node BLOB NOT NULL,
-                    time REAL NOT NULL, changes BLOB NOT NULL
+                    time REAL NOT NULL, changes BLOB NOT NULL, generation INTEGER
                 );
                 """
         )
@@ -28,9 +28,8 @@ extension Database {
 
     func homeState() throws -> HomeState {
         let row = try homeRow()
-        let text: String = row["description"]
         let fingerprint: Int = row["fingerprint"]
-        let description = try JSONDecoder().decode(HomeDescription.self, from: Data(text.utf8))
+        let description = try self.description()
         var rowCount: Int64 = 0
         for table in description.tables {
             rowCount += try Int64.fetchOne(self, sql: "SELECT count(*) FROM \(table.identifier)") ?? 0
@@ -43,6 +42,12 @@ extension Database {
         )
     }
 
+    /// The newest description of the store.
+    func description() throws -> HomeDescription {
+        let text: String = try homeRow()["description"]
+        return try JSONDecoder().decode(HomeDescription.self, from: Data(text.utf8))
+    }
+
     /// The position of the newest transaction.
     func position() throws -> HomePosition {
         let row = try homeRow()
@@ -51,8 +56,15 @@ extension Database {
 
     /// Takes the lock.
     ///
-    /// - Throws: `busy` after the connection's timeout.
-    func beginLock() throws {
+    /// - Parameter limit: the seconds to wait; nil for the connection's timeout.
+    /// - Throws: `busy` after this time.
+    func beginLock(within limit: TimeInterval? = nil) throws {
+        if let limit {
+            let timeout = try Int.fetchOne(self, sql: "PRAGMA busy_timeout") ?? 0
+            try execute(sql: "PRAGMA busy_timeout = \(Int(min(limit, 3_600) * 1_000))")
+            defer { try? execute(sql: "PRAGMA busy_timeout = \(timeout)") }
+            return try beginLock()
+        }
         do { try beginTransaction(.immediate) } catch DatabaseError.SQLITE_BUSY {
             throw StrataError(.busy, "Another node has had the lock of the home for the whole timeout.")
         }
@@ -120,13 +132,42 @@ extension Database {
         }
         try apply(transaction.changes, of: description)
         try execute(
-            sql: "INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?)",
+            sql: "INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?, ?)",
             arguments: [
                 position.number, previous.id, position.id, transaction.node,
-                transaction.time.timeIntervalSinceReferenceDate, transaction.changes.bytes,
+                transaction.time.timeIntervalSinceReferenceDate, transaction.changes.bytes, transaction.generation,
             ]
         )
         try setPosition(position)
+    }
+
+    /// Changes the tables, the description and the rows of the tables that are not replaced. The replaced tables are
+    /// empty afterwards.
+    func migrate(_ migration: HomeMigration) throws {
+        let (old, new) = (try description(), migration.description)
+        let oldTables = Dictionary(uniqueKeysWithValues: old.tables.map { ($0.name, $0) })
+        let names = Set(new.tables.map(\.name))
+        for table in old.tables where !names.contains(table.name) || migration.replaces(table.name) {
+            try execute(sql: "DROP TABLE \(table.identifier)")
+        }
+        for table in new.tables {
+            guard let before = oldTables[table.name], !migration.replaces(table.name) else {
+                try execute(sql: table.creation)
+                continue
+            }
+            guard table.columns.starts(with: before.columns) else {
+                throw StrataError(.invalidState, "The columns of \(table.name) do not begin with the earlier ones.")
+            }
+            for column in table.columns.dropFirst(before.columns.count) {
+                let value = column.defaultValue?.databaseValue ?? DatabaseValue.null
+                let literal = try String.fetchOne(self, sql: "SELECT quote(?)", arguments: [value]) ?? "NULL"
+                let definition = table.definition(of: column)
+                try execute(sql: "ALTER TABLE \(table.identifier) ADD COLUMN \(definition) DEFAULT \(literal)")
+            }
+        }
+        let text = String(decoding: try JSONEncoder().encode(new), as: UTF8.self)
+        try execute(sql: "UPDATE home SET description = ?", arguments: [text])
+        try append(migration.transaction, of: new)
     }
 
     func hasTransaction(_ id: UUID) throws -> Bool {
@@ -147,6 +188,9 @@ extension Database {
                 throw StrataError(.homeExpired, "The home does not keep transaction \(position.number) any more.")
             }
             let transaction = HomeTransaction(row: row)
+            guard transaction.generation == nil else {
+                throw StrataError(.invalidState, "Transaction \(position.number) of the home is a migration.")
+            }
             try apply(transaction.changes, isReversed: true, of: description)
             try execute(sql: "DELETE FROM feed WHERE number = ?", arguments: [position.number])
             position = transaction.previous
@@ -164,7 +208,8 @@ extension HomeTransaction {
             position: HomePosition(number: number, id: row["uuid"]),
             node: row["node"],
             time: Date(timeIntervalSinceReferenceDate: row["time"]),
-            changes: HomeChanges(bytes: row["changes"])
+            changes: HomeChanges(bytes: row["changes"]),
+            generation: row["generation"]
         )
     }
 }

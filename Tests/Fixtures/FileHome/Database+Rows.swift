@@ -39,7 +39,12 @@ extension Database {
 
     func insert(_ values: [StoredValue], into table: HomeTable) throws {
         let marks = values.map { _ in "?" }.joined(separator: ", ")
-        try execute(sql: "INSERT INTO \(table.identifier) VALUES (\(marks))", arguments: Self.arguments(values))
+        // The table may have more columns, if another node has added them since this one was opened.
+        let names = table.columns.prefix(values.count).map { HomeTable.quoted($0.name) }.joined(separator: ", ")
+        try execute(
+            sql: "INSERT INTO \(table.identifier) (\(names)) VALUES (\(marks))",
+            arguments: Self.arguments(values)
+        )
     }
 
     private func delete(_ values: [StoredValue], from table: HomeTable) throws {
@@ -81,10 +86,14 @@ extension HomeTable {
     /// The statement that creates the table. SQLite converts values to the type of a column as in the working copies.
     var creation: String {
         let columns = self.columns.enumerated().map { index, column in
-            let constraints = (index == 0 ? " PRIMARY KEY" : "") + (column.isOptional ? "" : " NOT NULL")
-            return Self.quoted(column.name) + " \(column.type.rawValue)\(constraints)"
+            definition(of: column) + (index == 0 ? " PRIMARY KEY" : "")
         }
         return "CREATE TABLE \(identifier) (\(columns.joined(separator: ", ")))"
+    }
+
+    /// The definition of a column in a statement that creates or changes the table.
+    func definition(of column: Column) -> String {
+        Self.quoted(column.name) + " \(column.type.rawValue)" + (column.isOptional ? "" : " NOT NULL")
     }
 
     /// The columns that have a value, each with an operator and a parameter.
@@ -93,7 +102,7 @@ extension HomeTable {
             .joined(separator: separator)
     }
 
-    private static func quoted(_ name: String) -> String {
+    static func quoted(_ name: String) -> String {
         "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\""
     }
 }

@@ -41,9 +41,11 @@ public final class FileHome: StoreHome {
         askedFor.withLock { $0 = synchronous }
         return try Self.translatingErrors {
             try files.withLock { files in
-                let opened = try files ?? HomeFiles(url.path, proposal, busyTimeout: busyTimeout)
+                var opened = try files ?? HomeFiles(url.path, proposal, busyTimeout: busyTimeout)
+                let state = try opened.store.read { try $0.homeState() }
+                opened.description = state.description
                 files = opened
-                return try opened.store.read { try $0.homeState() }
+                return state
             }
         }
     }
@@ -70,9 +72,54 @@ public final class FileHome: StoreHome {
         return isCreated
     }
 
+    public func migrate(
+        within limit: TimeInterval,
+        _ plan: (HomeState) throws -> HomeMigration?,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        try perform(.migrate) { files in
+            let isMigrated = try files.store.writeWithoutTransaction { db -> Bool in
+                try db.beginLock(within: limit)
+                do {
+                    let isMigrated = try migrate(db, plan, fill)
+                    if isMigrated { faults.reach(.duringMigrate) }
+                    try db.commit()
+                    return isMigrated
+                } catch {
+                    if db.isInsideTransaction { try? db.rollback() }
+                    throw error
+                }
+            }
+            if isMigrated { faults.reach(.afterMigrate) }
+            return isMigrated
+        }
+    }
+
+    /// Migrates the store in the open transaction.
+    private func migrate(
+        _ db: Database,
+        _ plan: (HomeState) throws -> HomeMigration?,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        guard let migration = try plan(try db.homeState()) else { return false }
+        faults.reach(.beforeMigrate)
+        try db.migrate(migration)
+        let tables = Dictionary(uniqueKeysWithValues: migration.description.tables.map { ($0.name, $0) })
+        try fill { name, rows in
+            guard let table = tables[name], migration.replaces(name) else {
+                throw StrataError(.invalidState, "The migration does not replace the table \(name).")
+            }
+            for row in rows { try db.insert(row, into: table) }
+        }
+        return true
+    }
+
     public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         try perform(.copy) { files in
             try files.store.read { db in
+                guard try db.description() == files.description else {
+                    throw StrataError(.schemaMismatch, "The home was migrated since it was opened.")
+                }
                 for table in files.description.tables {
                     try db.forEachPortion(of: table) { try receive(table.name, $0) }
                 }

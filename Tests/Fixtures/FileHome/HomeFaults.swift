@@ -9,7 +9,7 @@ public final class HomeFaults: Sendable {
     /// A call that may be delayed or refused. `publish` is `publishIfNewest` too. `unlock`, `listen` and `close` never
     /// fail.
     public enum Call: String, Sendable, Hashable, CaseIterable {
-        case open, create, copy, transactions, newest, lock, publish, outcome, reserveIDs, report, nodes
+        case open, create, migrate, copy, transactions, newest, lock, publish, outcome, reserveIDs, report, nodes
     }
 
     /// Whether a transaction is stored although the answer of `publish` is lost.
@@ -23,6 +23,12 @@ public final class HomeFaults: Sendable {
         case beforePublish
         /// The transaction is stored, and the node has no answer.
         case afterPublish
+        /// The node has the lock and has migrated its copy, and the home has nothing yet.
+        case beforeMigrate
+        /// The home has the new tables and rows, and the transaction is open.
+        case duringMigrate
+        /// The home is migrated, and the copy of the node is not.
+        case afterMigrate
         /// All rows are written, and the transaction that creates the store is open.
         case duringCreate
         /// The store is created, and the node has no answer.
@@ -85,7 +91,7 @@ public final class HomeFaults: Sendable {
     /// order.
     public func loseAnswer(_ answer: LostAnswer) { state.withLock { $0.lostAnswers.append(answer) } }
 
-    /// Ends this process by SIGKILL at its next `publish` or `create`.
+    /// Ends this process by SIGKILL at its next `publish`, `create` or `migrate`.
     public func endProcess(at step: Step) { state.withLock { $0.lastStep = step } }
 
     /// Makes the clock of the home differ from that of this machine.

@@ -6,8 +6,8 @@ import Strata
 struct HomeFiles: Sendable {
     let store: DatabasePool
     let ids: DatabaseQueue
-    /// The description of the store, which the node that created the store has proposed.
-    let description: HomeDescription
+    /// The description of the store when this connection was opened.
+    var description: HomeDescription
 
     /// Opens the files, and creates the missing ones.
     init(_ path: String, _ proposal: HomeDescription, busyTimeout: TimeInterval) throws {

@@ -54,19 +54,33 @@
         public func copy(_ name: String) -> URL { folder.file("\(name).sqlite") }
 
         /// Opens a node. A node that was closed continues with its copy.
+        ///
+        /// - Parameter models: the models of the node's program; nil for those of the fleet.
         public func open(
             _ name: String,
+            models: [any Model.Type]? = nil,
+            migration: Migration = Migration(),
             configuration: StoreConfiguration = StoreConfiguration()
         ) async throws -> ContextStack {
             let connection = try connect(name)
             let stack = try await ContextStack.open(
                 .shared(connection, copy: copy(name)),
-                models: models,
+                models: models ?? self.models,
                 stack: .rootOnly,
-                configuration: configuration
+                configuration: configuration,
+                migration: migration
             )
             nodes.withLock { $0[name] = (stack, connection) }
             return stack
+        }
+
+        /// The description that the home has now.
+        public func description() throws -> HomeDescription {
+            let reader = try connect("reader")
+            defer { reader.close() }
+            // The store exists, so the home does not use the proposal.
+            let proposal = HomeDescription(format: 0, version: 0, schema: "", steps: [], tables: [])
+            return try reader.open(proposal, busyTimeout: 5).description
         }
 
         /// The connection of a node to a home in a file.

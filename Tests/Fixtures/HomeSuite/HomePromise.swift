@@ -23,6 +23,10 @@ public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible
 
     case racesNodes = "Three nodes that publish at the same time without the lock lose and overwrite nothing"
 
+    case migrates = "A migration changes the description, the tables and their rows, or nothing"
+    case migratesBesideOthers = "After new columns and tables, nodes that do not know them keep their values"
+    case migratesWithLock = "A migration keeps other nodes out, and waits for the lock of another node"
+
     case keepsValues = "The rows of the home have every value of every storage class"
     case appliesChanges = "Inserts, updates of single columns and deletes change the rows of the home"
     case keepsNames = "Tables and columns may have any name"
@@ -61,6 +65,9 @@ public enum HomePromise: String, CaseIterable, Sendable, CustomStringConvertible
         case .publishesWithoutLock: try Self.checkPublishingWithoutLock(nodes)
         case .joinsNodes: try Self.checkConcurrency(nodes) { try $0.publish($1).position }
         case .racesNodes: try Self.checkConcurrency(nodes) { try $0.publishWithoutLock($1).position }
+        case .migrates: try Self.checkMigration(nodes)
+        case .migratesBesideOthers: try Self.checkAddition(nodes)
+        case .migratesWithLock: try Self.checkLockOfMigration(nodes)
         case .keepsValues: try Self.checkValues(nodes)
         case .appliesChanges: try Self.checkChanges(nodes)
         case .keepsNames: try Self.checkNames(nodes)

@@ -38,14 +38,18 @@ public final class SampleStore {
     }
 
     private let connection: OpaquePointer
+    private let tables: [HomeTable]
 
     /// Creates the tables, without rows.
-    public init() throws {
+    ///
+    /// - Parameter tables: the tables; by default, those of ``description``.
+    public init(_ tables: [HomeTable] = SampleStore.description.tables) throws {
+        self.tables = tables
         var pointer: OpaquePointer?
         let code = sqlite3_open(":memory:", &pointer)
         guard code == SQLITE_OK, let pointer else { throw HomeFailure(description: "SQLite reports \(code).") }
         connection = pointer
-        for table in Self.description.tables {
+        for table in tables {
             let columns = table.columns.enumerated().map { index, column in
                 "\(Self.quoted(column.name)) \(column.type.rawValue)" + (index == 0 ? " PRIMARY KEY" : "")
             }
@@ -91,7 +95,7 @@ public final class SampleStore {
     /// All rows.
     func rows() throws -> SampleRows {
         var rows = SampleRows()
-        for table in Self.description.tables {
+        for table in tables {
             try execute("SELECT * FROM \(Self.quoted(table.name))") { try rows.add($0, to: table.name) }
         }
         return rows

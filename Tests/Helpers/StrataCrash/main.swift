@@ -53,6 +53,8 @@ do {
     case "node": try await FleetNode.run(arguments[2])
     case "move":
         try CrashCommands.move(path, to: arguments[3], endAt: HomeFaults.Step(rawValue: arguments[4]))
+    case "migrate-home":
+        try await CrashCommands.migrateHome(path, Array(arguments.dropFirst(4)), endAt: arguments[3])
     case "compete": try await CrashCommands.compete(path, contexts: number)
     case "groups":
         let step = arguments.count > 5 ? (kind: arguments[5], number: numbers[1]) : nil

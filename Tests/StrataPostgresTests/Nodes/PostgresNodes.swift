@@ -10,6 +10,8 @@ struct PostgresNodes {
     static let proxiedNode = "proxied"
 
     let fleet: Fleet
+    /// The connection string of the server, and the name of the store.
+    let address: (connection: String, store: String)
     let proxy: CuttingProxy
     /// The steps of the node whose connection goes through the proxy.
     let publishing: PublishingSteps
@@ -27,13 +29,19 @@ struct PostgresNodes {
             let home = try PostgresHome(cluster.address(port: proxy.port), store: store, timeout: timeout)
             return SteppedHome(home, publishing)
         }
+        address = (cluster.address, store)
         self.proxy = proxy
         self.publishing = publishing
     }
 
     /// Opens a node. Its commits wait for other nodes as long as a slow machine needs.
-    func open(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, configuration: StoreConfiguration(busyTimeout: 60))
+    func open(
+        _ name: String,
+        models: [any Model.Type]? = nil,
+        migration: Migration = Migration()
+    ) async throws -> ContextStack {
+        let configuration = StoreConfiguration(busyTimeout: 60)
+        return try await fleet.open(name, models: models, migration: migration, configuration: configuration)
     }
 
     /// Expects that all copies have the rows of the home, and ends everything.

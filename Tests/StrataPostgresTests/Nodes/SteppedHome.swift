@@ -49,6 +49,14 @@ final class SteppedHome: StoreHome {
         try base.create(state, nextID: nextID, fill)
     }
 
+    func migrate(
+        within limit: TimeInterval,
+        _ plan: (HomeState) throws -> HomeMigration?,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        try base.migrate(within: limit, plan, fill)
+    }
+
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         try base.copy(receive)
     }

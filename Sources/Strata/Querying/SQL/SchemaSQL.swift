@@ -145,10 +145,18 @@ enum SchemaSQL {
         return result
     }
 
-    static func createTable(_ table: TableDescription, named name: String) -> String {
-        let all =
-            ["\"id\" INTEGER PRIMARY KEY"] + table.columns.map(column) + ["\"_version\" INTEGER NOT NULL DEFAULT 0"]
-        return "CREATE TABLE \(name.quotedIdentifier) (\(all.joined(separator: ", ")))"
+    /// - Parameter order: the names of all columns in their order in the file. Columns that it does not name keep their
+    ///   order, after the others.
+    static func createTable(_ table: TableDescription, named name: String, order: [String] = []) -> String {
+        var all = [(name: "id", sql: "\"id\" INTEGER PRIMARY KEY")]
+        all += table.columns.map { ($0.name, column($0)) }
+        all.append(("_version", "\"_version\" INTEGER NOT NULL DEFAULT 0"))
+        if !order.isEmpty {
+            let places = Dictionary(order.enumerated().map { (UTF8Text($1), $0) }) { first, _ in first }
+            let ranked = all.enumerated().map { (place: places[UTF8Text($1.name)] ?? order.count + $0, column: $1) }
+            all = ranked.sorted { $0.place < $1.place }.map(\.column)
+        }
+        return "CREATE TABLE \(name.quotedIdentifier) (\(all.map(\.sql).joined(separator: ", ")))"
     }
 
     static func column(_ column: ColumnDescription) -> String {

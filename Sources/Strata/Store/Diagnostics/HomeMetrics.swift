@@ -7,7 +7,7 @@ import Synchronization
 final class HomeMetrics: Sendable {
     /// The calls of a ``StoreHome`` that wait for it.
     enum Call: String, CaseIterable, Sendable {
-        case open, create, copy, transactions, newest, lock, publish, publishIfNewest, outcome, reserveIDs
+        case open, create, migrate, copy, transactions, newest, lock, publish, publishIfNewest, outcome, reserveIDs
         case report, nodes
     }
 

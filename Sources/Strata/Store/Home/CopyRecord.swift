@@ -13,10 +13,11 @@ struct CopyRecord: Equatable {
 
     private static let table = """
         CREATE TABLE "strata_home" ("id" INTEGER PRIMARY KEY CHECK ("id" = 1), "home" TEXT NOT NULL, \
-        "number" INTEGER NOT NULL, "transaction" TEXT NOT NULL, "node" TEXT)
+        "number" INTEGER NOT NULL, "transaction" TEXT NOT NULL, "node" TEXT, \
+        "generation" INTEGER NOT NULL DEFAULT 0)
         """
     private static let insert = """
-        INSERT INTO "strata_home" ("id", "home", "number", "transaction") VALUES (1, ?, ?, ?)
+        INSERT INTO "strata_home" ("id", "home", "number", "transaction", "generation") VALUES (1, ?, ?, ?, ?)
         """
     private static let update = "UPDATE \"strata_home\" SET \"number\" = ?, \"transaction\" = ? WHERE \"id\" = 1"
     private static let updateFrom = update + " AND \"number\" = ? AND \"transaction\" = ?"
@@ -25,14 +26,19 @@ struct CopyRecord: Equatable {
     // Copies that were made before this column existed do not have it.
     private static let hasNode = "SELECT 1 FROM pragma_table_info('strata_home') WHERE \"name\" = 'node'"
     private static let selectNode = "SELECT \"node\" FROM \"strata_home\" WHERE \"id\" = 1"
+    private static let hasGeneration = "SELECT 1 FROM pragma_table_info('strata_home') WHERE \"name\" = 'generation'"
+    private static let selectGeneration = "SELECT \"generation\" FROM \"strata_home\" WHERE \"id\" = 1"
+    private static let updateGeneration = "UPDATE \"strata_home\" SET \"generation\" = ? WHERE \"id\" = 1"
     private static let updateNode = "UPDATE \"strata_home\" SET \"node\" = ? WHERE \"id\" = 1"
 
     /// Creates the table with its row.
-    func create(on connection: Connection) throws {
+    ///
+    /// - Parameter generation: the ``HomeDescription/generation`` of the copy.
+    func create(on connection: Connection, generation: Int64 = 0) throws {
         try connection.execute(Self.table)
         try connection.execute(
             Self.insert,
-            [.text(home), .integer(position.number), .text(position.id.uuidString)]
+            [.text(home), .integer(position.number), .text(position.id.uuidString), .integer(generation)]
         )
     }
 
@@ -83,6 +89,19 @@ struct CopyRecord: Equatable {
             .text(previous.id.uuidString),
         ])
         return try statement.runBound() == 1
+    }
+
+    // MARK: The generation
+
+    /// The ``HomeDescription/generation`` of the copy; nil if the copy was made before copies recorded it.
+    static func generation(on connection: Connection) throws -> Int64? {
+        guard try connection.integer(hasGeneration) != nil else { return nil }
+        return try connection.integer(selectGeneration)
+    }
+
+    /// Records the generation. Called in the SQLite transaction that changes the tables.
+    static func setGeneration(_ generation: Int64, on connection: Connection) throws {
+        try connection.execute(updateGeneration, [.integer(generation)])
     }
 
     // MARK: The node

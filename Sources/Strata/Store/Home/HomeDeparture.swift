@@ -68,7 +68,14 @@ struct HomeDeparture: Sendable {
             let transactions = try home.transactions(after: position, limit: HomeFollower.portion)
             if transactions.isEmpty { return position }
             for transaction in transactions {
-                var application = ChangeApplication(on: connection, columns: description.columns)
+                guard transaction.generation == nil else {
+                    throw StrataError(
+                        .schemaMismatch,
+                        "A program migrates the store of \(home.name) at this moment. Open the working copy once with this "
+                            + "program, and try again."
+                    )
+                }
+                var application = ChangeApplication(on: connection, tables: description.tablesByName)
                 try application.apply(transaction.changes)
                 position = transaction.position
             }

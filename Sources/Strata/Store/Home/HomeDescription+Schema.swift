@@ -51,8 +51,34 @@ extension HomeDescription {
         HomeTable.Column(name: name, type: .integer, isOptional: false)
     }
 
-    /// The names of the columns of each table.
-    var columns: [UTF8Text: [String]] {
-        Dictionary(uniqueKeysWithValues: tables.map { (UTF8Text($0.name), $0.columns.map(\.name)) })
+    /// The tables by their names.
+    var tablesByName: [UTF8Text: HomeTable] {
+        Dictionary(uniqueKeysWithValues: tables.map { (UTF8Text($0.name), $0) })
+    }
+
+    /// The same description, with the columns of each table in their order in a file. Changesets have the values in
+    /// this order: an added column comes after the others, wherever the model declares it.
+    ///
+    /// - Throws: `damagedStore` if a column is missing.
+    func inOrder(of connection: Connection) throws -> HomeDescription {
+        var description = self
+        description.tables = try tables.map { table in
+            let found = try connection.tableColumns(of: table.name).map(\.name)
+            let columns = Dictionary(table.columns.map { (UTF8Text($0.name), $0) }) { first, _ in first }
+            let ordered = found.compactMap { columns[UTF8Text($0)] }
+            guard ordered.count == table.columns.count else { throw StoreIdentity.damaged.naming(connection.path) }
+            return HomeTable(name: table.name, columns: ordered)
+        }
+        return description
+    }
+
+    /// A text from which a program recognises its models among those that a home has had: a hash of the models, their
+    /// version, and the steps.
+    var key: String {
+        let text = ["\(version)", schema] + steps.sortedByBytes()
+        // The 64 bits of FNV-1a over the bytes: http://www.isthe.com/chongo/tech/comp/fnv/. A zero ends each text.
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.flatMap({ Array($0.utf8) + [0] }) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        return String(hash, radix: 16)
     }
 }

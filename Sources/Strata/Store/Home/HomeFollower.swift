@@ -27,7 +27,9 @@ final class HomeFollower: Sendable {
     private let database: DatabaseQueue
     /// Used inside the database.
     private let connection: Exclusive<Connection>
-    private let columns: [UTF8Text: [String]]
+    private let tables: [UTF8Text: HomeTable]
+    /// See ``HomeDescription/generation``.
+    private let generation: Int64
     private let metrics: HomeMetrics?
     private let journalPages = JournalPages()
     /// Whether the home did not answer when it was last asked, for the log.
@@ -65,7 +67,8 @@ final class HomeFollower: Sendable {
     ) throws {
         self.home = home
         self.metrics = metrics
-        columns = description.columns
+        tables = description.tablesByName
+        generation = description.generation
         let database = try DatabaseQueue(path: path, configuration: configuration)
         self.database = database
         // The queue's connection lives as long as the queue.
@@ -243,7 +246,7 @@ final class HomeFollower: Sendable {
         try use { connection in
             do {
                 for transaction in transactions {
-                    if try Self.apply(transaction, columns: columns, on: connection) {
+                    if try apply(transaction, on: connection) {
                         noteOthers()
                         metrics?.noteApplied()
                     }
@@ -261,19 +264,16 @@ final class HomeFollower: Sendable {
     /// the same copy, may have been faster.
     ///
     /// - Returns: false if the copy contained the transaction.
-    private static func apply(
-        _ transaction: HomeTransaction,
-        columns: [UTF8Text: [String]],
-        on connection: Connection
-    ) throws -> Bool {
+    private func apply(_ transaction: HomeTransaction, on connection: Connection) throws -> Bool {
         var isNew = false
         do {
-            try transact(on: connection) {
+            try Self.transact(on: connection) {
                 let position = try CopyRecord.read(on: connection).position
-                guard position != CopyRecord.damaged else { throw damagedError.naming(connection.path) }
+                guard position != CopyRecord.damaged else { throw Self.damagedError.naming(connection.path) }
                 if position.number >= transaction.position.number { return }
-                guard position == transaction.previous else { throw behindError(transaction.previous, position) }
-                var application = ChangeApplication(on: connection, columns: columns)
+                guard position == transaction.previous else { throw Self.behindError(transaction.previous, position) }
+                if let generation = transaction.generation, generation != self.generation { throw migratedError }
+                var application = ChangeApplication(on: connection, tables: tables)
                 try application.apply(transaction.changes)
                 try CopyRecord.move(to: transaction.position, on: connection)
                 isNew = true
@@ -281,9 +281,18 @@ final class HomeFollower: Sendable {
             return isNew
         } catch let error as StrataError where error.code == .damagedStore {
             // The copy is made again when it is opened next, unless not even this can be written.
-            try? transact(on: connection) { try CopyRecord.move(to: CopyRecord.damaged, on: connection) }
+            try? Self.transact(on: connection) { try CopyRecord.move(to: CopyRecord.damaged, on: connection) }
             throw error
         }
+    }
+
+    /// A newer program has migrated the store, and this one cannot continue. The copy stays as it was before.
+    private var migratedError: StrataError {
+        StrataError(
+            .schemaMismatch,
+            "A newer program has migrated the store of \(home.name). This node cannot commit any more, and keeps the state "
+                + "from before; no commit is lost. Close the stack, and start the newer program."
+        )
     }
 
     /// Runs a transaction. It has ended when the function returns or throws.

@@ -2,13 +2,14 @@ import Foundation
 
 extension HomeTransaction {
     /// The next transaction after a position, published now.
-    init(after previous: HomePosition, by node: UUID, _ changes: HomeChanges) {
+    init(after previous: HomePosition, by node: UUID, _ changes: HomeChanges, generation: Int64? = nil) {
         self.init(
             previous: previous,
             position: HomePosition(number: previous.number + 1, id: UUID()),
             node: node,
             time: Date(),
-            changes: changes
+            changes: changes,
+            generation: generation
         )
     }
 }

@@ -76,7 +76,8 @@ package struct HomeMove {
 
     private func move(_ connection: Connection) throws -> Report {
         let (record, schema) = try checkedStore(connection)
-        let description = HomeDescription(record, schema)
+        // Later changes of the file have the values in this order.
+        let description = try HomeDescription(record, schema).inOrder(of: connection)
         guard let identity = try StoreIdentity.read(on: connection, ifCopied: .accept) else {
             throw StoreIdentity.damaged.naming(url.path)
         }
@@ -88,7 +89,7 @@ package struct HomeMove {
         var count = 0
         let isNew = try home.create(state, nextID: try nextID(connection, description)) { insert in
             for table in description.tables {
-                count += try forEachPortion(of: table, connection) { try insert(table.name, $0) }
+                count += try Self.forEachPortion(of: table, connection) { try insert(table.name, $0) }
             }
         }
         var position = state.position
@@ -129,7 +130,7 @@ package struct HomeMove {
     /// The first id that no object and no external bytes of the store have.
     private func nextID(_ connection: Connection, _ description: HomeDescription) throws -> Int64 {
         var next = try connection.integer(SchemaSQL.readNextID) ?? 0
-        if description.columns[UTF8Text(ExternalSQL.table.name)] != nil {
+        if description.tables.contains(where: { $0.name == ExternalSQL.table.name }) {
             // The numbers of bytes came from SQLite so far, and come from the home from now on.
             let last = try connection.integer("SELECT \"seq\" FROM sqlite_sequence WHERE \"name\" = 'strata_data'")
             next = max(next, (last ?? 0) + 1)
@@ -139,12 +140,12 @@ package struct HomeMove {
     }
 
     /// Reads the rows of a table. Returns their number.
-    private func forEachPortion(
+    static func forEachPortion(
         of table: HomeTable,
         _ connection: Connection,
         _ body: ([[StoredValue]]) throws -> Void
     ) throws -> Int {
-        let statement = try connection.statement("SELECT \(Self.columnList(table)) FROM \(table.name.quotedIdentifier)")
+        let statement = try connection.statement("SELECT \(columnList(table)) FROM \(table.name.quotedIdentifier)")
         let columnCount = Int32(table.columns.count)
         var rows: [[StoredValue]] = []
         var (bytes, count) = (0, 0)
@@ -153,7 +154,7 @@ package struct HomeMove {
             bytes += values.reduce(0) { $0 + $1.approximateSize }
             rows.append(values)
             count += 1
-            guard rows.count >= Self.maxPortionRows || bytes >= Self.maxPortionBytes else { return }
+            guard rows.count >= maxPortionRows || bytes >= maxPortionBytes else { return }
             try body(rows)
             (rows, bytes) = ([], 0)
         }

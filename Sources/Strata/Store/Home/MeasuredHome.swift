@@ -30,6 +30,16 @@ struct MeasuredHome: StoreHome {
         try metrics.measure(.create) { try home.create(state, nextID: nextID, fill) }
     }
 
+    func migrate(
+        within limit: TimeInterval,
+        _ plan: (HomeState) throws -> HomeMigration?,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        let isMigrated = try metrics.measure(.migrate) { try home.migrate(within: limit, plan, fill) }
+        if isMigrated { metrics.notePublished() }
+        return isMigrated
+    }
+
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         try metrics.measure(.copy) { try home.copy(receive) }
     }

@@ -57,11 +57,35 @@ public protocol StoreHome: Sendable {
         _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
     ) throws -> Bool
 
+    /// Changes the description of the store, its tables and their rows in one transaction: all of it, or nothing.
+    ///
+    /// The node has the lock during the whole call, so that no other node commits meanwhile. ``open(_:busyTimeout:)``
+    /// then returns the new description. The connections of other nodes keep the tables that they know: their rows may
+    /// lack the columns that a migration has added.
+    ///
+    /// - Parameters:
+    ///   - limit: the seconds for which the call waits for the lock.
+    ///   - plan: called with the lock and with the newest state. Returns nil for no change. May call
+    ///     ``transactions(after:limit:)`` and ``reserveIDs(_:)``.
+    ///   - fill: called after `plan`, with a function that inserts rows of the tables in
+    ///     ``HomeMigration/replacedTables``. Each row has the values of the new columns, in their order.
+    /// - Returns: false if `plan` has returned nil.
+    /// - Throws: an error of `plan` or `fill`, and nothing is changed; `busy` if other nodes have held the lock for the
+    ///   whole time, or other programs a table that changes; `notPermitted` if this node may not change tables;
+    ///   `uncertain` if the connection was lost at the end, so that the store may be migrated. After an error, the lock
+    ///   is free.
+    func migrate(
+        within limit: TimeInterval,
+        _ plan: (HomeState) throws -> HomeMigration?,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool
+
     /// Reads all rows of the home at one moment.
     ///
     /// - Parameter receive: called for portions of rows of one table, in any order of tables. Each row has the values
     ///   of the columns of ``HomeTable/columns``, in their order.
     /// - Returns: the position of the home at that moment.
+    /// - Throws: `schemaMismatch` if the store was migrated since ``open(_:busyTimeout:)``.
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition
 
     /// The transactions after a position, oldest first. The result is empty only if there are none. It may have fewer
@@ -172,24 +196,62 @@ public struct HomeTransaction: Sendable {
     public let node: UUID
     /// When the transaction was published, by the clock of the node.
     public let time: Date
-    /// The changed rows.
+    /// The changed rows. A row may lack the last columns of its table, if the node was opened before a migration has
+    /// added them: an inserted row has their default values, and an updated row keeps its values.
     public let changes: HomeChanges
+    /// The ``HomeDescription/generation`` of the store after a migration; nil for all other transactions.
+    public let generation: Int64?
 
     /// Creates a transaction.
-    public init(previous: HomePosition, position: HomePosition, node: UUID, time: Date, changes: HomeChanges) {
+    public init(
+        previous: HomePosition,
+        position: HomePosition,
+        node: UUID,
+        time: Date,
+        changes: HomeChanges,
+        generation: Int64? = nil
+    ) {
         self.previous = previous
         self.position = position
         self.node = node
         self.time = time
         self.changes = changes
+        self.generation = generation
     }
+}
+
+/// A change of the models of a store: see ``StoreHome/migrate(within:_:_:)``.
+///
+/// The home gets its new tables from the old and the new description:
+///
+/// - A table that only the old description has is removed, and a table that only the new one has is created.
+/// - A table of ``replacedTables`` is removed, if it exists, and created with the new columns.
+/// - All other tables keep their rows. If the new description has more columns, these are added after the others. Each
+///   row gets their ``HomeTable/Column/defaultValue``, and so does each row that a node inserts without them.
+public struct HomeMigration: Sendable {
+    /// The position of the migration, and the changes of rows of the tables that are not replaced and get no columns.
+    public let transaction: HomeTransaction
+    /// The description of the store after the migration.
+    public let description: HomeDescription
+    /// The names of the tables whose rows are given anew.
+    public let replacedTables: Set<UTF8Text>
+
+    /// Creates a migration.
+    public init(transaction: HomeTransaction, description: HomeDescription, replacedTables: Set<UTF8Text>) {
+        self.transaction = transaction
+        self.description = description
+        self.replacedTables = replacedTables
+    }
+
+    /// Whether the rows of a table are given anew.
+    public func replaces(_ table: String) -> Bool { replacedTables.contains(UTF8Text(table)) }
 }
 
 /// The store of a home.
 public struct HomeState: Sendable {
     /// The part of all ids of objects that distinguishes this store from others. 1 to 65,535.
     public let fingerprint: UInt16
-    /// The models and tables of the store, as the program that created it has proposed them.
+    /// The models and tables of the store, as the program that created or migrated it has proposed them.
     public let description: HomeDescription
     /// The position of the newest transaction.
     public let position: HomePosition
@@ -222,14 +284,28 @@ public struct HomeDescription: Sendable, Hashable, Codable {
     public var steps: [String]
     /// The tables whose rows the home keeps. A home may create them in any form that keeps the values.
     public var tables: [HomeTable]
+    /// The number of migrations after which programs with the earlier models could not continue.
+    public var generation: Int64
+    /// Texts from which Strata recognises the models that the store had before its migrations.
+    public var earlier: [String]
 
     /// Creates a description.
-    public init(format: Int64, version: Int64, schema: String, steps: [String], tables: [HomeTable]) {
+    public init(
+        format: Int64,
+        version: Int64,
+        schema: String,
+        steps: [String],
+        tables: [HomeTable],
+        generation: Int64 = 0,
+        earlier: [String] = []
+    ) {
         self.format = format
         self.version = version
         self.schema = schema
         self.steps = steps
         self.tables = tables
+        self.generation = generation
+        self.earlier = earlier
     }
 }
 
@@ -243,12 +319,16 @@ public struct HomeTable: Sendable, Hashable, Codable {
         public var type: ColumnType
         /// Whether the column may contain NULL.
         public var isOptional: Bool
+        /// The value in rows of nodes that do not know the column, because a migration has added it; nil for NULL, and
+        /// for a column that all nodes know.
+        public var defaultValue: StoredValue?
 
         /// Creates a column.
-        public init(name: String, type: ColumnType, isOptional: Bool) {
+        public init(name: String, type: ColumnType, isOptional: Bool, defaultValue: StoredValue? = nil) {
             self.name = name
             self.type = type
             self.isOptional = isOptional
+            self.defaultValue = defaultValue
         }
     }
 

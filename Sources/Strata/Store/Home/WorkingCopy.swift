@@ -1,3 +1,4 @@
+import CStrataSQLite
 import Foundation
 import GRDB
 
@@ -6,21 +7,28 @@ import GRDB
 /// The home has the truth. So a copy that is missing, damaged or too old is made again from it.
 struct WorkingCopy {
     let home: any StoreHome
+    /// The state of the home when it was opened.
     let state: HomeState
+    /// The description of this program's models.
+    let proposal: HomeDescription
     let url: URL
     let node: UUID
     let schema: Schema
     let migration: Migration
+    let cancellation: Cancellation
+    /// The seconds to wait for other connections to the copy.
+    let busyTimeout: TimeInterval
+    let telemetry: Telemetry
     /// Nil without metrics.
-    var metrics: HomeMetrics? = nil
+    let metrics: HomeMetrics?
 
     // MARK: Checks
 
-    /// The program's models and migration steps must be those of the home. Otherwise a migration would change the copy
-    /// alone.
+    /// Whether the store of the home must be migrated to this program's models. Then the home has the models of an older
+    /// program.
     ///
-    /// - Throws: `schemaMismatch` or `newerStore`.
-    func checkDescription() throws {
+    /// - Throws: `newerStore` if the home has the models of a newer program; `schemaMismatch`.
+    func needsMigration() throws -> Bool {
         let found = state.description
         guard found.format <= StoreFile.formatVersion else {
             throw StrataError(
@@ -36,82 +44,169 @@ struct WorkingCopy {
                     + "program."
             )
         }
-        guard found.schema == schema.text, found.version == migration.version, found.format == StoreFile.formatVersion
-        else {
+        guard found.format == StoreFile.formatVersion else {
             throw StrataError(
                 .schemaMismatch,
-                "The store of \(home.name) has other models than this program. All programs that share a store open the "
-                    + "same models."
+                "The store of \(home.name) was written by an earlier version of Strata (format \(found.format)). Export it "
+                    + "with that version."
             )
         }
-        guard Set(found.steps) == Set(migration.steps.map(\.name)) else {
+        let unknown = found.steps.filter { name in !proposal.steps.contains(name) }
+        guard unknown.isEmpty else {
             throw StrataError(
-                .schemaMismatch,
-                "The store of \(home.name) was created with other migration steps than this program has. A store with a "
-                    + "home cannot be migrated."
+                .newerStore,
+                "The store of \(home.name) has run the steps \(unknown.map { "'\($0)'" }.joined(separator: ", ")), which "
+                    + "this migration does not list. Use the newer program."
             )
         }
+        if found.schema == proposal.schema, found.version == proposal.version,
+            found.steps.count == proposal.steps.count
+        {
+            return false
+        }
+        guard !found.earlier.contains(proposal.key) else {
+            throw StrataError(
+                .newerStore,
+                "A newer program has migrated the store of \(home.name), which had the models of this program before. Use "
+                    + "the newer program. To return to these models on purpose, raise `Migration(version:)`."
+            )
+        }
+        return true
     }
 
-    /// Makes the copy, unless there is one that continues from the home's state.
+    /// Makes the copy with the models of the home, unless there is one that continues from the home's state.
     ///
     /// A copy that does not continue is set aside under another name first, because it may contain commits that the
-    /// home has lost.
-    func makeIfNeeded(_ log: (String) -> Void) throws {
+    /// home has lost. If only its models are old, it is removed in the end.
+    func makeIfNeeded() throws {
         let isRebuilt = TemporaryCopy.status(url.path) != nil
+        var removable: String?
         if isRebuilt {
-            guard let reason = try obstacle() else { return }
-            log("the working copy '\(url.path)' is made again from \(home.name): \(reason)")
-            try setAside()
+            guard let obstacle = try self.obstacle() else { return }
+            telemetry.logger?.warning(
+                "the working copy '\(url.path)' is made again from \(home.name): \(obstacle.reason)"
+            )
+            if obstacle.isOfModels { try requireUnused() }
+            let place = try setAside()
+            if obstacle.isOfModels { removable = place }
         }
-        if state.position == .start, try makeFirst() { return }
-        let progress = CopyProgress(migration.progress, metrics, expected: state.rowCount)
-        try make { try fill($0, progress) }
-        progress.finish(isRebuilt: isRebuilt)
+        if try state.position != .start || !makeFirst() {
+            let progress = CopyProgress(migration.progress, metrics, expected: state.rowCount)
+            try make { try fill($0, progress) }
+            progress.finish(isRebuilt: isRebuilt)
+        }
+        guard let removable else { return }
+        for suffix in Self.suffixes { unlink(removable + suffix) }
+    }
+
+    /// Why an existing copy cannot continue.
+    private struct Obstacle {
+        let reason: String
+        /// Whether the copy has the models of another program, and no commits that the home lacks.
+        var isOfModels = false
     }
 
     /// The reason why an existing copy cannot continue; nil if it can.
     ///
     /// - Throws: if the file is not a copy of this home. It stays as it is.
-    private func obstacle() throws -> String? {
+    private func obstacle() throws -> Obstacle? {
         do {
             _ = try StoreFile.inspect(url)
-            let database = try DatabaseQueue(path: url.path, configuration: Self.configuration)
-            defer { try? database.close() }
-            return try database.inDatabase { db in
-                guard let pointer = db.sqliteConnection else { throw Store.closedError }
-                let connection = Connection(pointer, fingerprint: state.fingerprint)
-                defer { connection.finalize() }
-                return try obstacle(on: connection)
+            return try whileMigrated {
+                let database = try DatabaseQueue(path: url.path, configuration: Self.configuration)
+                defer { try? database.close() }
+                return try database.inDatabase { db in
+                    guard let pointer = db.sqliteConnection else { throw Store.closedError }
+                    let connection = Connection(pointer, fingerprint: state.fingerprint)
+                    defer { connection.finalize() }
+                    return try obstacle(on: connection)
+                }
             }
         } catch {
             // The file is a store, or was one.
             let error = StrataError(grdb: error)
             guard error.code == .damagedStore else { throw error }
-            return error.message
+            return Obstacle(reason: error.message)
         }
     }
 
-    private func obstacle(on connection: Connection) throws -> String? {
+    private func obstacle(on connection: Connection) throws -> Obstacle? {
         let stored = try StoreState(on: connection)
         guard stored.isStore, stored.isWorkingCopy else { throw Self.notACopy(url) }
         let record = try CopyRecord.read(on: connection)
         guard record.home == home.name else { throw Self.otherHome(url, record.home, home.name) }
-        guard record.position != CopyRecord.damaged else { return "its rows differ from those of the home" }
-        guard stored.record?.description == state.description.schema,
-            case .ready = try StoreSchema.examine(schema, migration, on: connection)
-        else { return "its models differ from those of the home" }
+        guard record.position != CopyRecord.damaged else {
+            return Obstacle(reason: "its rows differ from those of the home")
+        }
         do {
             _ = try home.transactions(after: record.position, limit: 1)
-            return nil
         } catch let error as StrataError where error.code == .homeExpired || error.code == .homeBehind {
-            return error.message
+            return Obstacle(reason: error.message)
+        }
+        if try hasModels(stored, on: connection) { return nil }
+        // Another process on this machine may have migrated the home, and this copy with it.
+        let found = try home.open(proposal, busyTimeout: busyTimeout)
+        guard found.description == state.description else { throw migratedMeanwhile }
+        return Obstacle(reason: "its models differ from those of the home", isOfModels: true)
+    }
+
+    /// Whether the copy has the models of the home, except for definitions that concern no rows.
+    ///
+    /// - Throws: `schemaMismatch` if another program has changed the tables.
+    private func hasModels(_ stored: StoreState, on connection: Connection) throws -> Bool {
+        let description = state.description
+        guard let record = stored.record, record.format == description.format,
+            try CopyRecord.generation(on: connection) == description.generation
+        else { return false }
+        let models = try SchemaDescription(parsing: record.description)
+        if !StoreSchema.isUnchanged(stored.entries.own(models), record) {
+            try StoreDifference(stored, models, on: connection).check()
+        }
+        guard record.version <= description.version, record.steps.allSatisfy({ description.steps.contains($0) }) else {
+            return false
+        }
+        if record.description.hasSameBytes(as: description.schema) { return true }
+        guard description.schema.hasSameBytes(as: proposal.schema) else { return false }
+        let changes = try MigrationPlanner(from: models, to: schema, migration).changes
+        return pending(from: models, changes, steps: record.steps, version: record.version).concernsNoRows(schema)
+    }
+
+    /// The changes from other models to those of this program.
+    func pending(
+        from models: SchemaDescription,
+        _ changes: SchemaChanges,
+        steps: [String],
+        version: Int64
+    ) -> PendingMigration {
+        PendingMigration(
+            format: StoreFile.formatVersion,
+            old: models,
+            new: schema.description,
+            changes: changes,
+            steps: migration.steps.filter { !steps.contains($0.name) },
+            versions: (stored: version, new: migration.version),
+            isRecorded: false
+        )
+    }
+
+    /// Repeats a read of the copy while another process of this machine migrates it.
+    private func whileMigrated<Value>(_ body: () throws -> Value) throws -> Value {
+        let end = ContinuousClock.now + .seconds(min(migration.waitLimit, 1e9))
+        while true {
+            do { return try body() } catch {
+                guard StrataError(grdb: error).code == .busy, ContinuousClock.now < end else { throw error }
+                try cancellation.check()
+                usleep(20_000)
+            }
         }
     }
 
-    private func setAside() throws {
+    private static let suffixes = ["-wal", "-shm", ""]
+
+    /// Gives the copy another name, and returns its path.
+    private func setAside() throws -> String {
         let place = "\(url.path)-old-\(UUID().uuidString.prefix(8))"
-        for suffix in ["-wal", "-shm", ""] where TemporaryCopy.status(url.path + suffix) != nil {
+        for suffix in Self.suffixes where TemporaryCopy.status(url.path + suffix) != nil {
             guard rename(url.path + suffix, place + suffix) == 0 else {
                 throw StrataError(
                     .cannotOpen,
@@ -119,6 +214,41 @@ struct WorkingCopy {
                 )
             }
         }
+        return place
+    }
+
+    // MARK: Other connections
+
+    /// Throws `busy` if another connection has the copy open. A program with other models would continue on a file
+    /// without a name, or on tables that it does not know.
+    private func requireUnused() throws { try alone { _ in } }
+
+    /// Runs a body in a transaction that admits no other connection. In this mode, SQLite refuses the transaction as
+    /// long as another connection is open, even if it does nothing.
+    ///
+    /// - Parameter body: may end the transaction. Otherwise it is rolled back.
+    /// - Throws: `busy` if another connection is open for longer than the busy timeout.
+    func alone<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        let pointer = try StoreCopy.connect(url.path)
+        defer { sqlite3_close(pointer) }
+        let connection = Connection(pointer, fingerprint: state.fingerprint)
+        defer { connection.finalize() }
+        sqlite3_busy_timeout(pointer, Int32(min(max(busyTimeout, 0) * 1000, 60_000)))
+        do {
+            try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            try connection.execute("BEGIN EXCLUSIVE")
+        } catch let error as StrataError where error.code == .busy {
+            throw StrataError(
+                .busy,
+                "Another process has the working copy '\(url.path)' open, which has other models. End that process first, "
+                    + "or name a separate copy for this program.",
+                underlying: error
+            )
+        }
+        defer {
+            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+        }
+        return try body(connection)
     }
 
     // MARK: Making
@@ -149,9 +279,9 @@ struct WorkingCopy {
 
     /// Copies all rows of the home.
     private func fill(_ connection: Connection, _ progress: CopyProgress) throws -> HomePosition {
-        let columns = state.description.columns
+        let tables = state.description.tablesByName
         return try home.copy { table, rows in
-            guard let columns = columns[UTF8Text(table)] else { return }
+            guard let columns = tables[UTF8Text(table)]?.columns.map(\.name) else { return }
             let names = columns.map(\.quotedIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
             let sql = "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
@@ -166,6 +296,7 @@ struct WorkingCopy {
     private func make(_ fill: (Connection) throws -> HomePosition) throws {
         TemporaryCopy.removeDead(for: url.path)
         let file = try TemporaryCopy(for: url.path, like: nil)
+        let models = try SchemaDescription(parsing: state.description.schema)
         do {
             let database = try DatabaseQueue(path: file.path, configuration: Self.configuration)
             try database.inDatabase { db in
@@ -177,14 +308,19 @@ struct WorkingCopy {
                 _ = try connection.value("PRAGMA journal_mode = MEMORY")
                 try StoreOpening.writeHeader(on: db)
                 try connection.execute("BEGIN IMMEDIATE")
-                try StoreSchema.createTables(schema, on: connection, fingerprint: Int64(state.fingerprint))
+                try StoreSchema.createTables(
+                    of: state.description,
+                    models,
+                    on: connection,
+                    fingerprint: Int64(state.fingerprint)
+                )
                 let record = CopyRecord(home: home.name, position: .start)
-                try record.create(on: connection)
+                try record.create(on: connection, generation: state.description.generation)
                 try CopyRecord.move(to: try fill(connection), on: connection)
                 try StoreSchema.record(
-                    schema.description,
-                    migration,
-                    steps: migration.steps.map(\.name),
+                    models,
+                    version: state.description.version,
+                    steps: state.description.steps,
                     on: connection
                 )
                 try connection.execute("COMMIT")
@@ -210,6 +346,14 @@ struct WorkingCopy {
     }
 
     // MARK: Errors
+
+    /// Another node has migrated the home since it was opened. The caller opens it again.
+    var migratedMeanwhile: StrataError {
+        StrataError(
+            .schemaMismatch,
+            "Another program has migrated the store of \(home.name) at this moment. Open the store again."
+        )
+    }
 
     private static func notACopy(_ url: URL) -> StrataError {
         StrataError(

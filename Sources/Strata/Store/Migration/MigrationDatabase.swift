@@ -54,11 +54,24 @@ public final class MigrationDatabase {
         try run(sql, values, body)
     }
 
+    /// The ids that a home has reserved are used up, also if the migration fails.
+    private static let maxIDsOfHome = 1 << 32
+
     /// Reserves ids for rows that a step inserts. No object has these ids or will get them.
     ///
     /// - Throws: ``StrataError`` with `invalidState` for a negative count, or for more ids than are available.
     public func newIDs(_ count: Int) throws -> Range<Int64> {
         let connection = try open()
+        if let ids = connection.homeIDs {
+            guard (0...Self.maxIDsOfHome).contains(count) else {
+                throw StrataError(
+                    .invalidState,
+                    "A step requests \(count) ids. In a store with a home, request \(Self.maxIDsOfHome) at most."
+                )
+            }
+            let first = try ids.reserve(Int64(max(count, 1)))
+            return first..<(first + Int64(count))
+        }
         guard let first = try connection.integer(SchemaSQL.readNextID), IDSource.isRange(from: first)
         else { throw StoreIdentity.damaged }
         let room = max(0, IDSource.endForSteps - first)

@@ -16,6 +16,10 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     public let refusals: [String]
     /// Whether the migration would first make a backup.
     public let needsBackup: Bool
+    /// The reasons why nodes of a store with a home that have the earlier models open could not commit any more, one
+    /// line each. Empty if they could continue. Without a home, the reasons do not matter: see the guide "Operating a
+    /// fleet".
+    public let reasonsToStopNodes: [String]
 
     /// Whether the store needs no changes.
     public var isEmpty: Bool { changes.isEmpty && steps.isEmpty && refusals.isEmpty }
@@ -56,7 +60,8 @@ extension Migration {
                 MigrationPlan(
                     pending,
                     values: try pending.examineValues(schema, on: connection),
-                    isBackedUp: isBackedUp
+                    isBackedUp: isBackedUp,
+                    schema
                 )
             }
         } ?? MigrationPlan()
@@ -67,19 +72,21 @@ extension Migration {
 
 extension MigrationPlan {
     fileprivate init() {
-        (changes, rewritten, steps, refusals, needsBackup) = ([], [], [], [], false)
+        (changes, rewritten, steps, refusals, needsBackup, reasonsToStopNodes) = ([], [], [], [], false, [])
     }
 
     fileprivate init(
         _ pending: PendingMigration,
         values: (changes: [String], refusals: [String]),
-        isBackedUp: Bool
+        isBackedUp: Bool,
+        _ schema: Schema
     ) {
         changes = pending.changes.lines + values.changes
         rewritten = pending.changes.changed.filter(\.isRebuilt).map(\.new.subject)
         steps = pending.steps.filter { !$0.isRetired }.map(\.name)
         refusals = pending.refusals + values.refusals
         needsBackup = pending.needsBackup && isBackedUp
+        reasonsToStopNodes = pending.reasonsToStopNodes(schema)
     }
 }
 

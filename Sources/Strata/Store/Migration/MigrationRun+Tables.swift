@@ -119,13 +119,21 @@ extension MigrationRun {
     /// Returns the expression for the new rows.
     private func keepOutside(_ content: String, unless column: String?, of table: String) throws -> String {
         let kept = column.map { MigrationSQL.copied($0, from: table) }
-        let base = max(
-            try connection.integer(MigrationSQL.lastExternal) ?? 0,
-            try connection.integer(MigrationSQL.lastExternalEver) ?? 0
-        )
+        let base = try externalBase(table)
         try connection.execute(MigrationSQL.keepOutside(content, of: table, unless: kept, base: base))
         let number = MigrationSQL.outsideNumber(of: table, base: base)
         return kept.map { MigrationSQL.filled($0, or: number) } ?? number
+    }
+
+    /// A number so that this number plus the id of any row of a table is the number of no external bytes.
+    private func externalBase(_ table: String) throws -> Int64 {
+        if let ids = connection.homeIDs {
+            return try ids.reserve(max(try connection.integer(MigrationSQL.lastID(table)) ?? 1, 1)) - 1
+        }
+        return max(
+            try connection.integer(MigrationSQL.lastExternal) ?? 0,
+            try connection.integer(MigrationSQL.lastExternalEver) ?? 0
+        )
     }
 
     /// Deletes external bytes that no row of the new table refers to.

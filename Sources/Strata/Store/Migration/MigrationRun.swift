@@ -12,6 +12,9 @@ struct MigrationRun {
     let pending: PendingMigration
     let cancellation: Cancellation
     let meter: MigrationMeter
+    /// Whether the history counts the migration, so that stacks with the earlier models stop. A working copy counts it
+    /// only if the home does.
+    var isCounted = true
 
     /// - Parameter backup: the backup to make before anything is written.
     func run(backup: StoreBackup?) throws {
@@ -40,7 +43,7 @@ struct MigrationRun {
         try changeIndexes(isUnique: true)
         try temporary.drop()
         try StoreSchema.record(pending.new, migration, steps: pending.steps.map(\.name), on: connection)
-        if pending.changesStore {
+        if pending.changesStore, isCounted {
             try connection.execute(HistorySQL.insertMigration, [.real(Date().timeIntervalSinceReferenceDate)])
         }
         try cancellation.check()

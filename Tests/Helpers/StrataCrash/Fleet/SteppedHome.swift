@@ -77,6 +77,24 @@ final class SteppedHome: StoreHome {
         try home.create(state, nextID: nextID, fill)
     }
 
+    func migrate(
+        within limit: TimeInterval,
+        _ plan: (HomeState) throws -> HomeMigration?,
+        _ fill: (_ insert: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> Void
+    ) throws -> Bool {
+        let isMigrated = try home.migrate(
+            within: limit,
+            { state in
+                let migration = try plan(state)
+                if migration != nil { reach("before migrate") }
+                return migration
+            },
+            fill
+        )
+        if isMigrated { reach("after migrate") }
+        return isMigrated
+    }
+
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         try home.copy(receive)
     }

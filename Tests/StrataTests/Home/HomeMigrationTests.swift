@@ -1,0 +1,451 @@
+import FileHome
+import FleetFixture
+import Foundation
+import StoreModels
+import Testing
+
+@testable import Strata
+
+/// Nodes with the models of different versions of a program, over a home in a file.
+@Suite("Migrations of stores with a home", .timeLimit(.minutes(2)))
+struct HomeMigrationTests {
+    private typealias OldItem = Shop.First.Item
+    private typealias Item = Shop.Second.Item
+    private typealias Article = Shop.Third.Article
+
+    private let fleet: Fleet
+
+    init() throws { fleet = try Fleet() }
+
+    private func openFirst(_ name: String) async throws -> ContextStack {
+        try await fleet.open(name, models: Shop.First.models)
+    }
+
+    private func openSecond(_ name: String) async throws -> ContextStack {
+        try await fleet.open(name, models: Shop.Second.models)
+    }
+
+    private func openThird(_ name: String) async throws -> ContextStack {
+        try await fleet.open(name, models: Shop.Third.models, migration: Shop.Third.migration)
+    }
+
+    private func insert(_ names: String..., count: Int = 1, in stack: ContextStack) async throws {
+        try await stack.write { context in
+            for name in names { context.insert(OldItem(name: name, count: count)) }
+        }
+    }
+
+    /// The code of the error with which a node opens; nil if it opens.
+    private func refusal(_ name: String, _ models: [any Model.Type], busyTimeout: TimeInterval = 5) async throws
+        -> StrataError.Code?
+    {
+        do {
+            let configuration = StoreConfiguration(busyTimeout: busyTimeout)
+            try await fleet.open(name, models: models, configuration: configuration).close()
+            return nil
+        } catch let error as StrataError {
+            return error.code
+        }
+    }
+
+    private func names(in stack: ContextStack) async throws -> [String] {
+        try await stack.background { try $0.column(Article.sorted { $0.name.ascending }, \.name) }
+    }
+
+    // MARK: Migrations that stop nodes
+
+    @Test("Running nodes get schemaMismatch, keep their state, lose no commit, and continue with the new models")
+    func breaking() async throws {
+        let (left, right) = (try await openFirst("left"), try await openFirst("right"))
+        try await insert("one", count: 2, in: left)
+        try await right.catchUp()
+        try await insert("two", count: 3, in: right)
+        let new = try await openThird("new")
+        for node in [left, right] {
+            let refused = await #expect(throws: StrataError.self) { try await insert("late", in: node) }
+            #expect(refused?.code == .schemaMismatch)
+            let behind = await #expect(throws: StrataError.self) { try await node.catchUp() }
+            #expect(behind?.code == .schemaMismatch)
+            let count = try await node.background { try $0.count(OldItem.all) }
+            #expect(count > 0)
+        }
+        try await new.write { context in _ = context.insert(Article(name: "three", amount: 0.5)) }
+        for node in [left, right] { try await node.close() }
+        let again = [try await openThird("left"), try await openThird("right")]
+        for node in again + [new] {
+            try await node.catchUp()
+            let found = try await node.background { context in
+                try context.fetch(Article.sorted { $0.name.ascending }).map { "\($0.name) \($0.amount) \($0.note)" }
+            }
+            #expect(found == ["one 2.0 !", "three 0.5 ", "two 3.0 !"])
+        }
+        let boxes = try await new.background { context in
+            try context.fetch(Article.all).compactMap { $0.box?.number }
+        }
+        #expect(boxes == [1, 1])
+        #expect(try fleet.description().generation == 1)
+        // The old copies contain nothing that the home lacks.
+        let files = try FileManager.default.contentsOfDirectory(atPath: fleet.folder.url.path)
+        #expect(!files.contains { $0.contains("-old-") }, "\(files)")
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A node that has the rows migrates its copy in place, and all kinds of changes reach the home")
+    func inPlace() async throws {
+        let old = try await fleet.open("left")
+        try await old.background { context in
+            try Bank.found(in: context)
+            for number in 1...12 { _ = try Bank.transfer(number, in: context) }
+        }
+        try await old.write { context in
+            _ = context.insert(Sight(name: "kept", text: "a horse", photo: Data(repeating: 7, count: 50_000)))
+        }
+        try await old.close()
+        let models: [any Model.Type] = NewBank.models + [Sight.self]
+        let left = try await fleet.open("left", models: models, migration: NewBank.migration)
+        let right = try await fleet.open("right", models: models, migration: NewBank.migration)
+        for node in [left, right] {
+            try await node.background { context in
+                let customers = try context.fetch(NewBank.Customer.all)
+                #expect(customers.count == Bank.accountCount)
+                #expect(customers.allSatisfy { $0.region == "north" })
+                let sum = customers.reduce(0) { $0 + $1.balance }
+                #expect(sum == Double(Bank.accountCount * Bank.openingBalance))
+                #expect(try context.first(NewBank.Counter.all)?.last == 112)
+                #expect(try context.count(Sight.search("horse")) == 1)
+            }
+        }
+        // Each node has the columns in the same order.
+        for (number, node) in [left, right].enumerated() {
+            try await node.write { context in
+                _ = context.insert(NewBank.Customer(fullName: "new \(number)", balance: 1.5, region: "south"))
+            }
+        }
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A home that does not answer leaves everything as it was")
+    func unreachable() async throws {
+        let left = try await openFirst("left")
+        try await insert("one", in: left)
+        let home = FileHome(fleet.home)
+        home.faults.refuse(.migrate)
+        let error = await #expect(throws: StrataError.self) {
+            _ = try await ContextStack.open(
+                .shared(home, copy: fleet.copy("new")),
+                models: Shop.Third.models,
+                stack: .rootOnly,
+                migration: Shop.Third.migration
+            )
+        }
+        home.close()
+        #expect(error?.code == .unreachable)
+        #expect(try fleet.description().generation == 0)
+        try await insert("two", in: left)
+        try await left.close()
+        let new = try await openThird("new")
+        #expect(try await names(in: new) == ["one", "two"])
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A step that fails leaves the home and the nodes as they were")
+    func failingStep() async throws {
+        struct Failure: Error {}
+        let left = try await openFirst("left")
+        try await insert("one", in: left)
+        await #expect(throws: Failure.self) {
+            _ = try await fleet.open(
+                "new",
+                models: Shop.Third.models,
+                migration: Migration().step("fails") { _ in throw Failure() }
+            )
+        }
+        try await insert("two", in: left)
+        #expect(try fleet.description().generation == 0)
+        try await left.close()
+        let new = try await openThird("new")
+        #expect(try await names(in: new) == ["one", "two"])
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("Two new nodes that open at the same moment migrate once")
+    func atOnce() async throws {
+        let left = try await openFirst("left")
+        for number in 0..<50 { try await insert("\(number)", in: left) }
+        try await left.close()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for name in ["a", "b", "c"] { group.addTask { _ = try await openThird(name) } }
+            try await group.waitForAll()
+        }
+        let description = try fleet.description()
+        #expect(description.generation == 1)
+        #expect(description.earlier.count == 1)
+        let again = try await openThird("left")
+        let boxes = try await again.background { try $0.count(Shop.Third.Box.all) }
+        #expect(boxes == 1)
+        #expect(try await names(in: again).count == 50)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test(
+        "A node that is killed while it migrates leaves all or nothing, and the old nodes lose no commit",
+        arguments: [HomeFaults.Step.beforeMigrate, .duringMigrate, .afterMigrate],
+        [true, false]
+    )
+    func killed(_ step: HomeFaults.Step, hasCopy: Bool) async throws {
+        let left = try await openFirst("left")
+        try await insert("one", in: left)
+        if hasCopy { try await openFirst("new").close() }
+        try await insert("two", in: left)
+        let process = try HelperProcess("migrate-home", fleet.copy("new").path, step.rawValue, fleet.home.path)
+        #expect(await process.end() == [])
+        #expect(process.endingSignal == SIGKILL)
+        let isMigrated = step == .afterMigrate
+        #expect(try fleet.description().generation == (isMigrated ? 1 : 0))
+        if isMigrated {
+            let refused = await #expect(throws: StrataError.self) { try await insert("three", in: left) }
+            #expect(refused?.code == .schemaMismatch)
+        } else {
+            try await insert("three", in: left)
+        }
+        try await left.close()
+        let expected = isMigrated ? ["one", "two"] : ["one", "three", "two"]
+        for name in ["new", "left"] {
+            let node = try await openThird(name)
+            #expect(try await names(in: node) == expected)
+        }
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    // MARK: Migrations that nodes continue with
+
+    @Test("Nodes with the earlier models commit and follow after new columns, indexes and models")
+    func additive() async throws {
+        let left = try await openFirst("left")
+        try await insert("early", in: left)
+        let right = try await openSecond("right")
+        #expect(try fleet.description().generation == 0)
+        // The older node inserts rows without the new columns.
+        try await insert("late", in: left)
+        try await right.catchUp()
+        try await right.write { context in
+            let items = try context.fetch(Item.sorted { $0.name.ascending })
+            #expect(items.map(\.name) == ["early", "late"])
+            for item in items {
+                #expect(item.rank == 7)
+                #expect(item.note == nil)
+                #expect(item.place == "it's \"here\" \\")
+                item.rank = 9
+                item.note = "noted"
+            }
+        }
+        // It changes rows that have values in the new columns, and exchanges their unique names.
+        try await left.catchUp()
+        try await left.write { context in
+            let items = try context.fetch(OldItem.sorted { $0.name.ascending })
+            (items[0].name, items[1].name) = (items[1].name, items[0].name)
+            for item in items { item.count += 1 }
+        }
+        try await right.catchUp()
+        try await right.write { context in
+            let items = try context.fetch(Item.sorted { $0.name.ascending })
+            #expect(items.map(\.rank) == [9, 9])
+            #expect(items.map(\.note) == ["noted", "noted"])
+            #expect(items.map(\.count) == [2, 2])
+            items[0].count = 5
+            let shelf = context.insert(Shop.Second.Shelf(label: "high"))
+            context.insert(Shop.Second.Box(number: 1, shelf: shelf, photo: Data(repeating: 1, count: 50_000)))
+        }
+        // Rows of models that it does not know do not stop it.
+        try await left.catchUp()
+        let counts = try await left.background { try $0.column(OldItem.sorted { $0.name.ascending }, \.count) }
+        #expect(counts == [5, 2])
+        try await left.write { context in
+            context.delete(try #require(try context.first(OldItem.where { $0.name == "early" })))
+        }
+        try await right.catchUp()
+        let found = try await right.background { try $0.column(Item.all, \.name) }
+        #expect(found == ["late"])
+        try await right.write { context in
+            context.delete(try #require(try context.first(Shop.Second.Shelf.all)))
+            _ = context.insert(Item(name: "new", rank: 1))
+        }
+        try await left.catchUp()
+        let taken = await #expect(throws: StrataError.self) { try await insert("new", in: left) }
+        #expect(taken?.code == .notUnique)
+        try await left.close()
+        let again = try await openSecond("left")
+        let ranks = try await again.background { try $0.column(Item.sorted { $0.name.ascending }, \.rank) }
+        #expect(ranks == [9, 1])
+        _ = try await openSecond("third")
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("Old and new nodes that write one row at the same time lose no update and no value")
+    func together() async throws {
+        let left = try await openFirst("left")
+        try await insert("one", count: 0, in: left)
+        let right = try await openSecond("right")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for number in 0..<20 {
+                    try await left.write { context in
+                        try #require(try context.first(OldItem.where { $0.name == "one" })).count += 1
+                        _ = context.insert(OldItem(name: "left \(number)"))
+                    }
+                }
+            }
+            group.addTask {
+                for number in 0..<20 {
+                    try await right.write { context in
+                        let item = try #require(try context.first(Item.where { $0.name == "one" }))
+                        item.count += 1
+                        item.rank += 1
+                        _ = context.insert(Item(name: "right \(number)", rank: 100))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await left.catchUp()
+        let count = try await left.background { try $0.first(OldItem.where { $0.name == "one" })?.count }
+        #expect(count == 40)
+        try await left.close()
+        try await right.catchUp()
+        let item = try await right.background { context in
+            try context.first(Item.where { $0.name == "one" }).map { [$0.count, $0.rank] }
+        }
+        #expect(item == [40, 27])
+        #expect(try await right.background { try $0.count(Item.where { $0.rank == 7 }) } == 20)
+        _ = try await openSecond("left")
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("After two migrations that nodes continue with, a third one stops them")
+    func chain() async throws {
+        let left = try await openFirst("left")
+        try await insert("one", in: left)
+        let indexed = try await fleet.open("indexed", models: Shop.Indexed.models)
+        let second = try await openSecond("second")
+        try await insert("from 0", in: left)
+        try await indexed.write { context in _ = context.insert(Shop.Indexed.Item(name: "from 1")) }
+        try await second.write { context in _ = context.insert(Item(name: "two", rank: 3)) }
+        try await left.catchUp()
+        #expect(try await left.background { try $0.count(OldItem.all) } == 4)
+        let migration = Migration().dropping("Shelf", "Item.rank", "Item.place", "Box.photo", "Box.shelf")
+            .step("boxes") { try $0.execute("UPDATE Article SET note = note || '?' WHERE name = 'two'") }
+        let third = try await fleet.open("third", models: Shop.Third.models, migration: migration)
+        for node in [left, indexed, second] {
+            let error = await #expect(throws: StrataError.self) { try await node.catchUp() }
+            #expect(error?.code == .schemaMismatch)
+            try await node.close()
+        }
+        #expect(try await names(in: third) == ["from 0", "from 1", "one", "two"])
+        #expect(try fleet.description().earlier.count == 3)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A change that concerns only an index, or only the version, keeps the copies of all nodes")
+    func keptCopies() async throws {
+        let (left, right) = (try await openFirst("left"), try await openFirst("right"))
+        try await insert("one", in: left)
+        try await right.close()
+        let indexed = try await fleet.open("right", models: Shop.Indexed.models)
+        try await insert("two", in: left)
+        try await left.close()
+        func number() -> ino_t? { TemporaryCopy.status(fleet.copy("left").path)?.st_ino }
+        let before = try #require(number())
+        let migration = Migration(version: 1)
+        let again = try await fleet.open("left", models: Shop.Indexed.models, migration: migration)
+        #expect(number() == before)
+        #expect(try await again.background { try $0.count(Shop.Indexed.Item.all) } == 2)
+        try await indexed.write { context in _ = context.insert(Shop.Indexed.Item(name: "three")) }
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    // MARK: Refusals
+
+    @Test("A program that is older than the home is refused, with a new copy and with its old one")
+    func olderProgram() async throws {
+        try await openFirst("left").close()
+        try await openSecond("right").close()
+        for name in ["left", "other"] { #expect(try await refusal(name, Shop.First.models) == .newerStore) }
+        #expect(!FileManager.default.fileExists(atPath: fleet.copy("other").path))
+        // The models of another program, for which the migration does not say what to drop.
+        #expect(try await refusal("other", Bank.models) == .schemaMismatch)
+        #expect(try await refusal("left", Shop.Second.models) == nil)
+        // The version says that an earlier state is wanted.
+        let migration = Migration(version: 1)
+            .dropping("Item.rank", "Item.note", "Item.place", "Shelf", "Box")
+        let back = try await fleet.open("left", models: Shop.First.models, migration: migration)
+        try await insert("back", in: back)
+        #expect(try await refusal("right", Shop.Second.models) == .newerStore)
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    @Test("A working copy that a program with other models has open is left to that program")
+    func copyInUse() async throws {
+        let left = try await openFirst("left")
+        try await insert("one", in: left)
+        #expect(try await refusal("left", Shop.Second.models, busyTimeout: 0.1) == .busy)
+        #expect(try fleet.description().earlier.isEmpty)
+        try await openSecond("right").close()
+        #expect(try await refusal("left", Shop.Second.models, busyTimeout: 0.1) == .busy)
+        try await insert("two", in: left)
+        try await left.catchUp()
+        #expect(try await left.background { try $0.count(OldItem.all) } == 2)
+        try await left.close()
+        _ = try await openSecond("left")
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
+    // MARK: Plans
+
+    enum Sensitive {
+        @Model final class Item {
+            @Attribute(.unique) var name: String
+            @Attribute(.unique) var count: Int = 0
+            var token: String = UUID().uuidString
+            var ratio: Double = 0.1
+            @Attribute(.notEmpty) var text: String = "text"
+            @Attribute(.externalStorage) var photo: Data?
+        }
+
+        @Model final class Label {
+            var item: Item?
+        }
+    }
+
+    @Test("A plan names the reasons why nodes with the earlier models would stop", .aboutTheFile("plans for a file"))
+    func reasons() async throws {
+        let url = fleet.folder.file("plan.sqlite")
+        try await ContextStack.open(.sqlite(url), models: Shop.First.models, stack: .rootOnly).close()
+        func reasons(_ models: [any Model.Type], _ migration: Migration = Migration()) async throws -> [String] {
+            try await migration.plan(for: .sqlite(url), models: models).reasonsToStopNodes
+        }
+        #expect(try await reasons(Shop.First.models) == [])
+        #expect(try await reasons(Shop.Indexed.models) == [])
+        #expect(try await reasons(Shop.Second.models) == [])
+        #expect(try await reasons(Shop.Second.models, Migration().step("any") { _ in }) == ["steps may change any row"])
+        let found = try await reasons([Sensitive.Item.self, Sensitive.Label.self])
+        for text in [
+            "Item has other unique constraints", "Item.token", "Item.ratio", "Item.text has rules",
+            "bytes of Item.photo",
+            "Label.item refers to Item",
+        ] {
+            #expect(found.contains { $0.contains(text) }, "\(text) in \(found)")
+        }
+    }
+}
