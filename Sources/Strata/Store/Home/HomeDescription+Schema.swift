@@ -75,10 +75,13 @@ extension HomeDescription {
     /// A text from which a program recognises its models among those that a home has had: a hash of the models, their
     /// version, and the steps.
     var key: String {
-        let text = ["\(version)", schema] + steps.sortedByBytes()
-        // The 64 bits of FNV-1a over the bytes: http://www.isthe.com/chongo/tech/comp/fnv/. A zero ends each text.
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in text.flatMap({ Array($0.utf8) + [0] }) { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
-        return String(hash, radix: 16)
+        let texts = ["\(version)", schema] + steps.sortedByBytes()
+        var hash = StableHash()
+        // A zero ends each text.
+        for text in texts {
+            hash.combine(text.utf8)
+            hash.combine(CollectionOfOne(0))
+        }
+        return String(hash.value, radix: 16)
     }
 }
