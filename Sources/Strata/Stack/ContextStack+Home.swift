@@ -11,9 +11,9 @@ extension ContextStack {
     /// before.
     ///
     /// - Isolation: callable from anywhere; a separate queue waits for the home.
-    /// - Throws: ``StrataError`` with `invalidState` for a store without a home; `unreachable`; `homeBehind`,
-    ///   `homeExpired` or `damagedStore`, after which the stack must be opened again; `closed`. `CancellationError` at
-    ///   once when the task is cancelled.
+    /// - Throws: ``StrataError`` with `invalidState` for a store without a home; `unreachable`; `busy` if another
+    ///   process writes to the working copy for too long; `homeBehind`, `homeExpired` or `damagedStore`, after which the
+    ///   stack must be opened again; `closed`. `CancellationError` at once when the task is cancelled.
     nonisolated(nonsending) public func catchUp() async throws { try await core.engine.catchUp() }
 
     /// Waits until the working copy contains the commit of a token.

@@ -159,6 +159,18 @@ struct NodeReporterTests {
         }
     }
 
+    @Test("A measured difference replaces the known one only if both cannot be the same")
+    func steadiedDifference() {
+        let cases: [(known: TimeInterval, measured: TimeInterval, duration: TimeInterval, used: TimeInterval)] = [
+            (0, 0.9, 0, 0), (0, 1.1, 0, 1.1), (10, 9.5, 0, 10), (10, 0, 0.1, 0), (-10, 0, 0.1, 0),
+            // A call that took 12 seconds measures up to 12 seconds less than the true difference.
+            (10, 0, 12, 10), (10, 3, 8, 10), (10, -4, 12, -4),
+        ]
+        for (known, measured, duration, used) in cases {
+            #expect(NodeReporter.steadied(known, measuring: measured, within: duration) == used)
+        }
+    }
+
     @Test("A working copy records its home, the name of its node and its position")
     func record() async throws {
         let stack = try await open("node")

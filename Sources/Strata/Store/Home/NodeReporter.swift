@@ -13,8 +13,8 @@ final class NodeReporter: Sendable {
     static let interval = DispatchTimeInterval.seconds(5)
     /// The difference of the clocks, in seconds, from which on a warning is logged.
     static let clockTolerance: TimeInterval = 5
-    /// By how many seconds a measured difference of the clocks must differ from the known one to replace it. So the
-    /// time of pipelines does not move with each report.
+    /// By how many seconds more than the time of its call a measured difference of the clocks must differ from the known
+    /// one to replace it. So the time of pipelines does not move with each report, nor with a slow one.
     static let clockSteadiness: TimeInterval = 1
 
     private struct State {
@@ -92,9 +92,13 @@ final class NodeReporter: Sendable {
             let position = try follower.position()
             let start = Date()
             let moment = try follower.home.report(position, of: node, named: name)
-            let difference = Self.clockDifference(from: start, to: Date(), home: moment.time)
+            let end = Date()
             metrics?.noteBehind(max(moment.position.number - position.number, 0))
-            note(clockDifference: difference)
+            // Otherwise the clock was set during the call, and the call measures nothing.
+            if end >= start {
+                let difference = Self.clockDifference(from: start, to: end, home: moment.time)
+                note(clockDifference: difference, within: end.timeIntervalSince(start))
+            }
             note(failure: nil)
         } catch {
             note(failure: error)
@@ -116,12 +120,26 @@ final class NodeReporter: Sendable {
         return 0
     }
 
-    private func note(clockDifference seconds: TimeInterval) {
+    /// The difference to use after a measurement: the known one, unless the measured one cannot be the same.
+    ///
+    /// - Parameters:
+    ///   - known: the difference that was used until now.
+    ///   - seconds: the measured difference. The true one may differ from it by the time of the call.
+    ///   - duration: the time of the call, in seconds.
+    static func steadied(
+        _ known: TimeInterval,
+        measuring seconds: TimeInterval,
+        within duration: TimeInterval
+    ) -> TimeInterval {
+        abs(seconds - known) > clockSteadiness + duration ? seconds : known
+    }
+
+    private func note(clockDifference seconds: TimeInterval, within duration: TimeInterval) {
         metrics?.noteClock(seconds)
         let isWrong = abs(seconds) > Self.clockTolerance
         let hasChanged = state.withLock { state in
             defer { state.isClockWrong = isWrong }
-            if abs(seconds - state.clockDifference) > Self.clockSteadiness { state.clockDifference = seconds }
+            state.clockDifference = Self.steadied(state.clockDifference, measuring: seconds, within: duration)
             return state.isClockWrong != isWrong
         }
         guard hasChanged else { return }
