@@ -19,7 +19,7 @@ import Testing
         let proxies = try (0..<3).map { _ in try CuttingProxy(to: cluster.port) }
         defer { for proxy in proxies { proxy.end() } }
         let nodes = proxies.map { FleetProcesses.Node(connection: cluster.address(port: $0.port)) }
-        let fleet = try FleetProcesses(nodes, seed: seed, timeout: 2)
+        let fleet = try FleetProcesses(nodes, seed: seed) { $0.timeout = 2 }
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(3, of: lives)

@@ -98,7 +98,7 @@ final class FleetNode: Sendable {
     private func work() async throws {
         let pipeline = try await openPipeline()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for kind in [FleetWork.Kind.transfer, .write, .job] {
+            for kind in [FleetWork.Kind.transfer, .write, .job, .batch] {
                 group.addTask { try await self.commitRepeatedly(kind) }
             }
             try await group.waitForAll()
@@ -172,6 +172,8 @@ final class FleetNode: Sendable {
             }
         case .write:
             try await stack.write { context in try FleetWork.write(commit, in: context) }
+        case .batch:
+            try await stack.background { context in try FleetWork.batch(commit, in: context) }
         case .job, .tick:
             try await stack.background { context in
                 try FleetWork.insertReceipt(of: commit, in: context)
