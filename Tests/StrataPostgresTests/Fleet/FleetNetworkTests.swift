@@ -40,7 +40,8 @@ import Testing
         try await fleet.check(cluster.address)
     }
 
-    private static func fault(_ dice: inout Dice) -> CuttingProxy.Fault {
+    /// A fault that ends connections or delays them.
+    static func fault(_ dice: inout Dice) -> CuttingProxy.Fault {
         switch dice.number(0..<10) {
         case 0..<5: .cutsAnswer
         case 5..<8: .cutsRequest(afterBytes: dice.number(0..<4000))

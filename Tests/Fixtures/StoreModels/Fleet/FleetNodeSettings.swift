@@ -60,6 +60,10 @@ public struct FleetNodeSettings: Codable, Sendable {
     public var clockOffset = 0.0
     /// Whether `found` makes a schedule.
     public var hasSchedule = false
+    /// The longest pause between two commits of a kind, in milliseconds.
+    public var maxPause = 15
+    /// The number of transactions that the home keeps for other nodes; nil for the default.
+    public var keptTransactions: Int64?
 
     public init(mode: Mode, connection: String, store: String, copy: String, stopFile: String, life: String) {
         self.mode = mode

@@ -51,7 +51,14 @@ final class FleetNode: Sendable {
     }
 
     private static func open(_ settings: FleetNodeSettings) async throws -> ContextStack {
-        let home = try PostgresHome(settings.connection, store: settings.store, timeout: settings.timeout)
+        var retention = PostgresHome.Retention()
+        if let count = settings.keptTransactions { retention.count = count }
+        let home = try PostgresHome(
+            settings.connection,
+            store: settings.store,
+            timeout: settings.timeout,
+            retention: retention
+        )
         return try await ContextStack.open(
             .shared(SteppedHome(home, settings), copy: settings.copy),
             models: FleetWork.models + Pipeline.models,
@@ -141,7 +148,7 @@ final class FleetNode: Sendable {
             } else {
                 acknowledge("unknown \(commit)")
             }
-            try await Task.sleep(for: .milliseconds(Int.random(in: 1...15)))
+            try await Task.sleep(for: .milliseconds(Int.random(in: 1...settings.maxPause)))
         }
     }
 
