@@ -8,7 +8,9 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static void end_process(void) {
@@ -29,9 +31,10 @@ static void count_call(void) {
 /* Steps of transactions. */
 
 enum kind {
-    BEGIN, SAVEPOINT, ROLLBACK_TO, ROLLBACK, RELEASE, COMMIT, HISTORY, INSERT, UPDATE, DELETE, SELECT,
+    BEGIN, SAVEPOINT, ROLLBACK_TO, ROLLBACK, RELEASE, COMMIT, HISTORY, INSERT, UPDATE, DELETE, SELECT, CREATE,
     STATEMENT_COUNT,
     WRITE = STATEMENT_COUNT, SYNC, SYNCED, UNLOCK, COMMITTED, UNSYNCED, ACKNOWLEDGEMENT,
+    LINK, LINKED, RENAME, RENAMED, SEND, SENT,
     KIND_COUNT
 };
 
@@ -48,6 +51,7 @@ static const char *const names[KIND_COUNT] = {
     [UPDATE] = "UPDATE",
     [DELETE] = "DELETE",
     [SELECT] = "SELECT",
+    [CREATE] = "CREATE",
     [WRITE] = "write",
     [SYNC] = "sync",
     [SYNCED] = "after sync",
@@ -55,6 +59,12 @@ static const char *const names[KIND_COUNT] = {
     [COMMITTED] = "after COMMIT",
     [UNSYNCED] = "unsynced",
     [ACKNOWLEDGEMENT] = "acknowledgement",
+    [LINK] = "link",
+    [LINKED] = "after link",
+    [RENAME] = "rename",
+    [RENAMED] = "after rename",
+    [SEND] = "send",
+    [SENT] = "after send",
 };
 
 static atomic_int is_counting;
@@ -174,6 +184,29 @@ static int synced(int file, long call) {
 int fsync(int file) { return synced(file, SYS_fsync); }
 
 int fdatasync(int file) { return synced(file, SYS_fdatasync); }
+
+/* The names of files, and the requests of libpq. These functions take the place of the C library's in the same way. */
+
+int link(const char *old, const char *new) {
+    count_step(LINK);
+    int result = (int)syscall(SYS_linkat, AT_FDCWD, old, AT_FDCWD, new, 0);
+    if (result == 0) count_step(LINKED);
+    return result;
+}
+
+int rename(const char *old, const char *new) {
+    count_step(RENAME);
+    int result = (int)syscall(SYS_renameat2, AT_FDCWD, old, AT_FDCWD, new, 0);
+    if (result == 0) count_step(RENAMED);
+    return result;
+}
+
+ssize_t send(int socket, const void *bytes, size_t size, int flags) {
+    count_step(SEND);
+    ssize_t result = syscall(SYS_sendto, socket, bytes, size, flags, 0, 0);
+    if (result > 0) count_step(SENT);
+    return result;
+}
 
 /* SQLite's statements. */
 

@@ -35,7 +35,7 @@ extension CrashCommands {
         acknowledge("\(report.rowCount)")
     }
 
-    /// Opens a node of ``Shop/Third``, which migrates the home, and closes it.
+    /// Opens a node of ``Warehouse/Third``, which migrates the home, and closes it.
     ///
     /// - Parameters:
     ///   - home: the path of a home in a file, or the connection string and the store of one in PostgreSQL.
@@ -43,9 +43,9 @@ extension CrashCommands {
     static func migrateHome(_ copy: String, _ home: [String], endAt step: String) async throws {
         let stack = try await ContextStack.open(
             .shared(try connect(home, copy, endAt: step), copy: copy),
-            models: Shop.Third.models,
+            models: Warehouse.Third.models,
             stack: .rootOnly,
-            migration: Shop.Third.migration
+            migration: Warehouse.Third.migration
         )
         try await stack.close()
         acknowledge("done")

@@ -5,7 +5,7 @@ import Testing
 
 /// Three processes share a store and are killed, at steps of their commits and at random moments. They start again on
 /// their copies, or without one. Then no acknowledged commit is lost, each operation has had its effect once, and all
-/// copies equal the home.
+/// copies equal the home. ``FleetStepTests`` kills at the rarer steps.
 ///
 /// A kill takes about a third of a second: a process starts, opens a stack and a pipeline, and commits some times. So
 /// the default is 40 kills, and 80 with `CI`. `STRATA_FLEET_KILLS` sets the number, and `STRATA_SEED` repeats the choices:
@@ -17,17 +17,6 @@ import Testing
         environment["STRATA_FLEET_KILLS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 40 : 80)
     /// The number of kills of one store. A store that grows for hours would make each start slow.
     private static let killsPerStore = 100
-    /// The commits after which a process is killed that has not reached its step.
-    private static let maxCommits = 90
-
-    /// The kinds of steps that each process reaches often, those of the lock because the other nodes commit. A process
-    /// that does not reach its step is killed after ``maxCommits`` commits.
-    private static let kinds =
-        FleetNodeSettings.Step.homeKinds + [
-            "BEGIN IMMEDIATE", "INSERT", "INSERT INTO \"strata_history\"", "UPDATE", "COMMIT", "write", "unlock",
-            "after COMMIT", "acknowledgement",
-        ]
-
     @Test("Kills at any step and moment lose nothing, and nothing happens twice", .timeLimit(.minutes(600)))
     func kills() async throws {
         var seed = Dice.seed
@@ -92,26 +81,14 @@ import Testing
         for _ in 0..<times where fleet.ledger.faults.isEmpty {
             if dice.chance(5) { fleet.removeCopy(node) }
             if dice.chance(50) {
-                missed += try await killAtStep(node, in: fleet, &dice) ? 0 : 1
+                let kind = dice.pick(FleetProcesses.frequentKinds)!
+                let step = FleetNodeSettings.Step(kind: kind, number: dice.number(1..<40))
+                missed += try await fleet.killWorker(node, at: step) ? 0 : 1
             } else {
                 try await killAtMoment(node, in: fleet, &dice)
             }
         }
         return missed
-    }
-
-    /// Returns whether the process has reached its step.
-    private static func killAtStep(_ node: Int, in fleet: FleetProcesses, _ dice: inout Dice) async throws -> Bool {
-        let step = FleetNodeSettings.Step(kind: dice.pick(kinds)!, number: dice.number(1..<40))
-        let life = try fleet.start(node, killAt: step)
-        fleet.expectKill(life)
-        let lateKill = Task {
-            try await waitUntil("the step \(step)") { fleet.ledger.storedCount(of: life.name) >= maxCommits }
-            life.kill()
-        }
-        await life.end()
-        lateKill.cancel()
-        return fleet.ledger.storedCount(of: life.name) < maxCommits
     }
 
     private static func killAtMoment(_ node: Int, in fleet: FleetProcesses, _ dice: inout Dice) async throws {

@@ -61,10 +61,13 @@ import Testing
             try FleetWork.finish(7, as: .job, process: 1, in: context)
             try FleetWork.finish(8, as: .tick, process: 1, in: context)
         }
+        try await stack.background { context in
+            try FleetWork.batch(FleetCommit(.batch, of: "0.1", 1), in: context)
+        }
         let audit = try await stack.background { try FleetWork.audit($0) }
         #expect(audit.faults == [])
         #expect(audit.tickCount == 1)
-        #expect(audit.commits.count == 3)
+        #expect(audit.commits.count == 4)
         let repeated = await #expect(throws: FleetFault.self) {
             try await stack.write { context in try FleetWork.write(FleetCommit(.write, of: "0.1", 1), in: context) }
         }
@@ -73,6 +76,12 @@ import Testing
         try await stack.write { context in try FleetWork.finish(7, as: .job, process: 2, in: context) }
         let faults = try await stack.background { try FleetWork.audit($0) }.faults
         #expect(faults.count == 2, "\(faults)")
+        // A part of a batch.
+        try await stack.background { context in
+            _ = try context.batchDelete(Receipt.where { $0.name == "batch 0.1 1 2" })
+        }
+        let allFaults = try await stack.background { try FleetWork.audit($0) }.faults
+        #expect(allFaults.count == 3, "\(allFaults)")
         try await stack.close()
     }
 }

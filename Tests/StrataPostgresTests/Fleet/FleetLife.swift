@@ -36,6 +36,8 @@ final class FleetLife: Sendable {
         process.kill()
     }
 
+    var processID: Int32 { process.id }
+
     func kill() { process.kill() }
 
     /// Waits for the end of the process, which is known to come: each process has a limit of time.

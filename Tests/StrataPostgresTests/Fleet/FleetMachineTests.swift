@@ -42,7 +42,7 @@ import Testing
         let cluster = try PostgresCluster.shared()
         var nodes = [FleetProcesses.Node](repeating: FleetProcesses.Node(connection: cluster.address), count: 3)
         nodes[0].clockOffset = offset
-        let fleet = try FleetProcesses(nodes, seed: seed, hasSchedule: true)
+        let fleet = try FleetProcesses(nodes, seed: seed) { $0.hasSchedule = true }
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(60, of: lives)

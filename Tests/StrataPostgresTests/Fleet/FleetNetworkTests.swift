@@ -19,7 +19,7 @@ import Testing
         let proxies = try (0..<3).map { _ in try CuttingProxy(to: cluster.port) }
         defer { for proxy in proxies { proxy.end() } }
         let nodes = proxies.map { FleetProcesses.Node(connection: cluster.address(port: $0.port)) }
-        let fleet = try FleetProcesses(nodes, seed: seed, timeout: 2)
+        let fleet = try FleetProcesses(nodes, seed: seed) { $0.timeout = 2 }
         try await fleet.found()
         let lives = try fleet.indices.map { try fleet.start($0) }
         try await fleet.waitForCommits(3, of: lives)
@@ -40,7 +40,8 @@ import Testing
         try await fleet.check(cluster.address)
     }
 
-    private static func fault(_ dice: inout Dice) -> CuttingProxy.Fault {
+    /// A fault that ends connections or delays them.
+    static func fault(_ dice: inout Dice) -> CuttingProxy.Fault {
         switch dice.number(0..<10) {
         case 0..<5: .cutsAnswer
         case 5..<8: .cutsRequest(afterBytes: dice.number(0..<4000))

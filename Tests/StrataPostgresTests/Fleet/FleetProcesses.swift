@@ -27,29 +27,25 @@ final class FleetProcesses: Sendable {
     var indices: Range<Int> { nodes.indices }
     private let seed: UInt64
     private let folder: ScratchFolder
-    private let timeout: TimeInterval
-    private let hasSchedule: Bool
     private let launcher: [String]
+    private let configure: @Sendable (inout FleetNodeSettings) -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - seed: shown with each fault.
-    ///   - timeout: the seconds after which a call of the home gives up.
-    ///   - hasSchedule: whether a schedule queues operations.
     ///   - launcher: see `HelperProcess`.
+    ///   - configure: changes the settings of each process.
     init(
         _ nodes: [Node],
         seed: UInt64,
-        timeout: TimeInterval = 5,
-        hasSchedule: Bool = false,
-        launcher: [String] = []
+        launcher: [String] = [],
+        configure: @escaping @Sendable (inout FleetNodeSettings) -> Void = { _ in }
     ) throws {
         folder = try ScratchFolder()
         self.nodes = nodes
         self.seed = seed
-        self.timeout = timeout
-        self.hasSchedule = hasSchedule
         self.launcher = launcher
+        self.configure = configure
         for node in nodes.indices {
             try FileManager.default.createDirectory(at: copyFolder(node), withIntermediateDirectories: true)
         }
@@ -69,26 +65,11 @@ final class FleetProcesses: Sendable {
 
     // MARK: Files
 
-    private func copyFolder(_ node: Int) -> URL { nodes[node].folder ?? folder.file("node \(node)") }
+    func copyFolder(_ node: Int) -> URL { nodes[node].folder ?? folder.file("node \(node)") }
 
     func copy(_ node: Int) -> URL { copyFolder(node).appendingPathComponent("store.sqlite") }
 
     private var stopFile: URL { folder.file("stop") }
-
-    /// Removes the working copy of a node, as on a new machine.
-    func removeCopy(_ node: Int) {
-        for suffix in ["", "-wal", "-shm", "-turn"] {
-            try? FileManager.default.removeItem(atPath: copy(node).path + suffix)
-        }
-    }
-
-    /// The copies of a node that were set aside, because the home had lost their commits.
-    func oldCopies(_ node: Int) throws -> [URL] {
-        try FileManager.default.contentsOfDirectory(at: copyFolder(node), includingPropertiesForKeys: nil).filter {
-            let name = $0.lastPathComponent
-            return name.contains("-old-") && !name.hasSuffix("-wal") && !name.hasSuffix("-shm")
-        }
-    }
 
     // MARK: Processes
 
@@ -115,9 +96,8 @@ final class FleetProcesses: Sendable {
             life: name
         )
         settings.killAt = step
-        settings.timeout = timeout
         settings.clockOffset = nodes[node].clockOffset
-        settings.hasSchedule = hasSchedule
+        configure(&settings)
         let text = String(decoding: try JSONEncoder().encode(settings), as: UTF8.self)
         let process = try HelperProcess(helper: "strata-crash", ["node", text], launcher: launcher)
         return FleetLife(name, process, limit: seconds) { [weak self] line in
@@ -127,11 +107,21 @@ final class FleetProcesses: Sendable {
         }
     }
 
-    /// Runs a process that must end by itself.
-    private func run(_ node: Int, _ mode: FleetNodeSettings.Mode) async throws {
-        let life = try start(node, mode)
+    /// Runs a process that must end by itself, or at a step.
+    ///
+    /// - Returns: whether it has ended at the step.
+    @discardableResult
+    func run(
+        _ node: Int,
+        _ mode: FleetNodeSettings.Mode,
+        killAt step: FleetNodeSettings.Step? = nil
+    ) async throws -> Bool {
+        let life = try start(node, mode, killAt: step)
+        if step != nil { expectKill(life) }
         let status = await life.end()
+        if status == nil, step != nil { return true }
         if status != 0 { add(fault: "\(life.name) (\(mode)) has ended with \(status.map { "\($0)" } ?? "a signal")") }
+        return false
     }
 
     /// Makes the rows that the work needs.
@@ -176,14 +166,7 @@ final class FleetProcesses: Sendable {
         // A worker that does not know that it has claimed an operation has ended.
         try await run(nodes.count - 1, .settle)
         for node in nodes.indices { try await run(node, .catchUp) }
-        let home = try PostgresHome(connection, store: store)
-        defer { home.close() }
-        let (stored, tables) = try FleetContents.read(home)
-        for node in nodes.indices {
-            for difference in try FleetContents(copy: copy(node), tables).differences(from: stored) {
-                add(fault: "the copy of node \(node) and the home: \(difference)")
-            }
-        }
+        try compareCopies(of: nodes.indices, connection)
         let stack = try await ContextStack.open(
             .shared(try PostgresHome(connection, store: store), copy: folder.file("audit.sqlite")),
             models: FleetWork.models + Pipeline.models,

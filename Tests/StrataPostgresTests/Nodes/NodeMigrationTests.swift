@@ -8,20 +8,20 @@ import Testing
 /// Nodes with the models of different versions of a program. The rules are tested in `StrataTests`, over a home in a
 /// file.
 @Suite("Migrations over PostgreSQL", .timeLimit(.minutes(3))) struct NodeMigrationTests {
-    private typealias OldItem = Shop.First.Item
-    private typealias Item = Shop.Second.Item
-    private typealias Article = Shop.Third.Article
+    private typealias OldItem = Warehouse.First.Item
+    private typealias Item = Warehouse.Second.Item
+    private typealias Article = Warehouse.Third.Article
 
     private let nodes: PostgresNodes
 
-    init() throws { nodes = try PostgresNodes(models: Shop.First.models) }
+    init() throws { nodes = try PostgresNodes(models: Warehouse.First.models) }
 
     private func openSecond(_ name: String) async throws -> ContextStack {
-        try await nodes.open(name, models: Shop.Second.models)
+        try await nodes.open(name, models: Warehouse.Second.models)
     }
 
     private func openThird(_ name: String) async throws -> ContextStack {
-        try await nodes.open(name, models: Shop.Third.models, migration: Shop.Third.migration)
+        try await nodes.open(name, models: Warehouse.Third.models, migration: Warehouse.Third.migration)
     }
 
     private func insert(_ name: String, in stack: ContextStack) async throws {
@@ -71,8 +71,8 @@ import Testing
                 #expect(item.place == "it's \"here\" \\")
                 (item.rank, item.note) = (9, "noted")
             }
-            let shelf = context.insert(Shop.Second.Shelf(label: "high"))
-            context.insert(Shop.Second.Box(number: 1, shelf: shelf, photo: Data(repeating: 1, count: 50_000)))
+            let shelf = context.insert(Warehouse.Second.Shelf(label: "high"))
+            context.insert(Warehouse.Second.Box(number: 1, shelf: shelf, photo: Data(repeating: 1, count: 50_000)))
         }
         try await left.write { context in
             for item in try context.fetch(OldItem.all) { item.count += 1 }
@@ -139,7 +139,7 @@ import Testing
         try await left.close()
         let again = try await openThird("left")
         #expect(try await names(in: again).sorted() == stored.sorted())
-        #expect(try await again.background { try $0.count(Shop.Third.Box.all) } == 1)
+        #expect(try await again.background { try $0.count(Warehouse.Third.Box.all) } == 1)
         #expect(try nodes.fleet.description().earlier.count == 1)
         try await nodes.end()
     }

@@ -9,24 +9,24 @@ import Testing
 /// Nodes with the models of different versions of a program, over a home in a file.
 @Suite("Migrations of stores with a home", .timeLimit(.minutes(2)))
 struct HomeMigrationTests {
-    private typealias OldItem = Shop.First.Item
-    private typealias Item = Shop.Second.Item
-    private typealias Article = Shop.Third.Article
+    private typealias OldItem = Warehouse.First.Item
+    private typealias Item = Warehouse.Second.Item
+    private typealias Article = Warehouse.Third.Article
 
     private let fleet: Fleet
 
     init() throws { fleet = try Fleet() }
 
     private func openFirst(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, models: Shop.First.models)
+        try await fleet.open(name, models: Warehouse.First.models)
     }
 
     private func openSecond(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, models: Shop.Second.models)
+        try await fleet.open(name, models: Warehouse.Second.models)
     }
 
     private func openThird(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, models: Shop.Third.models, migration: Shop.Third.migration)
+        try await fleet.open(name, models: Warehouse.Third.models, migration: Warehouse.Third.migration)
     }
 
     private func insert(_ names: String..., count: Int = 1, in stack: ContextStack) async throws {
@@ -135,9 +135,9 @@ struct HomeMigrationTests {
         let error = await #expect(throws: StrataError.self) {
             _ = try await ContextStack.open(
                 .shared(home, copy: fleet.copy("new")),
-                models: Shop.Third.models,
+                models: Warehouse.Third.models,
                 stack: .rootOnly,
-                migration: Shop.Third.migration
+                migration: Warehouse.Third.migration
             )
         }
         home.close()
@@ -159,7 +159,7 @@ struct HomeMigrationTests {
         await #expect(throws: Failure.self) {
             _ = try await fleet.open(
                 "new",
-                models: Shop.Third.models,
+                models: Warehouse.Third.models,
                 migration: Migration().step("fails") { _ in throw Failure() }
             )
         }
@@ -185,7 +185,7 @@ struct HomeMigrationTests {
         #expect(description.generation == 1)
         #expect(description.earlier.count == 1)
         let again = try await openThird("left")
-        let boxes = try await again.background { try $0.count(Shop.Third.Box.all) }
+        let boxes = try await again.background { try $0.count(Warehouse.Third.Box.all) }
         #expect(boxes == 1)
         #expect(try await names(in: again).count == 50)
         try await fleet.compare()
@@ -259,8 +259,8 @@ struct HomeMigrationTests {
             #expect(items.map(\.note) == ["noted", "noted"])
             #expect(items.map(\.count) == [2, 2])
             items[0].count = 5
-            let shelf = context.insert(Shop.Second.Shelf(label: "high"))
-            context.insert(Shop.Second.Box(number: 1, shelf: shelf, photo: Data(repeating: 1, count: 50_000)))
+            let shelf = context.insert(Warehouse.Second.Shelf(label: "high"))
+            context.insert(Warehouse.Second.Box(number: 1, shelf: shelf, photo: Data(repeating: 1, count: 50_000)))
         }
         // Rows of models that it does not know do not stop it.
         try await left.catchUp()
@@ -273,7 +273,7 @@ struct HomeMigrationTests {
         let found = try await right.background { try $0.column(Item.all, \.name) }
         #expect(found == ["late"])
         try await right.write { context in
-            context.delete(try #require(try context.first(Shop.Second.Shelf.all)))
+            context.delete(try #require(try context.first(Warehouse.Second.Shelf.all)))
             _ = context.insert(Item(name: "new", rank: 1))
         }
         try await left.catchUp()
@@ -333,16 +333,16 @@ struct HomeMigrationTests {
     func chain() async throws {
         let left = try await openFirst("left")
         try await insert("one", in: left)
-        let indexed = try await fleet.open("indexed", models: Shop.Indexed.models)
+        let indexed = try await fleet.open("indexed", models: Warehouse.Indexed.models)
         let second = try await openSecond("second")
         try await insert("from 0", in: left)
-        try await indexed.write { context in _ = context.insert(Shop.Indexed.Item(name: "from 1")) }
+        try await indexed.write { context in _ = context.insert(Warehouse.Indexed.Item(name: "from 1")) }
         try await second.write { context in _ = context.insert(Item(name: "two", rank: 3)) }
         try await left.catchUp()
         #expect(try await left.background { try $0.count(OldItem.all) } == 4)
         let migration = Migration().dropping("Shelf", "Item.rank", "Item.place", "Box.photo", "Box.shelf")
             .step("boxes") { try $0.execute("UPDATE Article SET note = note || '?' WHERE name = 'two'") }
-        let third = try await fleet.open("third", models: Shop.Third.models, migration: migration)
+        let third = try await fleet.open("third", models: Warehouse.Third.models, migration: migration)
         for node in [left, indexed, second] {
             let error = await #expect(throws: StrataError.self) { try await node.catchUp() }
             #expect(error?.code == .schemaMismatch)
@@ -359,16 +359,16 @@ struct HomeMigrationTests {
         let (left, right) = (try await openFirst("left"), try await openFirst("right"))
         try await insert("one", in: left)
         try await right.close()
-        let indexed = try await fleet.open("right", models: Shop.Indexed.models)
+        let indexed = try await fleet.open("right", models: Warehouse.Indexed.models)
         try await insert("two", in: left)
         try await left.close()
         func number() -> ino_t? { TemporaryCopy.status(fleet.copy("left").path)?.st_ino }
         let before = try #require(number())
         let migration = Migration(version: 1)
-        let again = try await fleet.open("left", models: Shop.Indexed.models, migration: migration)
+        let again = try await fleet.open("left", models: Warehouse.Indexed.models, migration: migration)
         #expect(number() == before)
-        #expect(try await again.background { try $0.count(Shop.Indexed.Item.all) } == 2)
-        try await indexed.write { context in _ = context.insert(Shop.Indexed.Item(name: "three")) }
+        #expect(try await again.background { try $0.count(Warehouse.Indexed.Item.all) } == 2)
+        try await indexed.write { context in _ = context.insert(Warehouse.Indexed.Item(name: "three")) }
         try await fleet.compare()
         try await fleet.close()
     }
@@ -379,17 +379,17 @@ struct HomeMigrationTests {
     func olderProgram() async throws {
         try await openFirst("left").close()
         try await openSecond("right").close()
-        for name in ["left", "other"] { #expect(try await refusal(name, Shop.First.models) == .newerStore) }
+        for name in ["left", "other"] { #expect(try await refusal(name, Warehouse.First.models) == .newerStore) }
         #expect(!FileManager.default.fileExists(atPath: fleet.copy("other").path))
         // The models of another program, for which the migration does not say what to drop.
         #expect(try await refusal("other", Bank.models) == .schemaMismatch)
-        #expect(try await refusal("left", Shop.Second.models) == nil)
+        #expect(try await refusal("left", Warehouse.Second.models) == nil)
         // The version says that an earlier state is wanted.
         let migration = Migration(version: 1)
             .dropping("Item.rank", "Item.note", "Item.place", "Shelf", "Box")
-        let back = try await fleet.open("left", models: Shop.First.models, migration: migration)
+        let back = try await fleet.open("left", models: Warehouse.First.models, migration: migration)
         try await insert("back", in: back)
-        #expect(try await refusal("right", Shop.Second.models) == .newerStore)
+        #expect(try await refusal("right", Warehouse.Second.models) == .newerStore)
         try await fleet.compare()
         try await fleet.close()
     }
@@ -398,10 +398,10 @@ struct HomeMigrationTests {
     func copyInUse() async throws {
         let left = try await openFirst("left")
         try await insert("one", in: left)
-        #expect(try await refusal("left", Shop.Second.models, busyTimeout: 0.1) == .busy)
+        #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
         #expect(try fleet.description().earlier.isEmpty)
         try await openSecond("right").close()
-        #expect(try await refusal("left", Shop.Second.models, busyTimeout: 0.1) == .busy)
+        #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
         try await insert("two", in: left)
         try await left.catchUp()
         #expect(try await left.background { try $0.count(OldItem.all) } == 2)
@@ -431,14 +431,14 @@ struct HomeMigrationTests {
     @Test("A plan names the reasons why nodes with the earlier models would stop", .aboutTheFile("plans for a file"))
     func reasons() async throws {
         let url = fleet.folder.file("plan.sqlite")
-        try await ContextStack.open(.sqlite(url), models: Shop.First.models, stack: .rootOnly).close()
+        try await ContextStack.open(.sqlite(url), models: Warehouse.First.models, stack: .rootOnly).close()
         func reasons(_ models: [any Model.Type], _ migration: Migration = Migration()) async throws -> [String] {
             try await migration.plan(for: .sqlite(url), models: models).reasonsToStopNodes
         }
-        #expect(try await reasons(Shop.First.models) == [])
-        #expect(try await reasons(Shop.Indexed.models) == [])
-        #expect(try await reasons(Shop.Second.models) == [])
-        #expect(try await reasons(Shop.Second.models, Migration().step("any") { _ in }) == ["steps may change any row"])
+        #expect(try await reasons(Warehouse.First.models) == [])
+        #expect(try await reasons(Warehouse.Indexed.models) == [])
+        #expect(try await reasons(Warehouse.Second.models) == [])
+        #expect(try await reasons(Warehouse.Second.models, Migration().step("any") { _ in }) == ["steps may change any row"])
         let found = try await reasons([Sensitive.Item.self, Sensitive.Label.self])
         for text in [
             "Item has other unique constraints", "Item.token", "Item.ratio", "Item.text has rules",

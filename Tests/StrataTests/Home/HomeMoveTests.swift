@@ -95,26 +95,26 @@ struct HomeMoveTests {
 
     @Test("A store whose columns a migration has added is moved, and its later changes arrive as they are")
     func addedColumns() async throws {
-        for models in [Shop.First.models, Shop.Second.models] {
+        for models in [Warehouse.First.models, Warehouse.Second.models] {
             let stack = try await ContextStack.open(.sqlite(url), models: models, stack: .rootOnly)
             if models.count == 1 {
-                try await stack.write { context in _ = context.insert(Shop.First.Item(name: "old", count: 3)) }
+                try await stack.write { context in _ = context.insert(Warehouse.First.Item(name: "old", count: 3)) }
             }
             try await stack.close()
         }
         _ = try move()
-        let left = try await fleet.open("left", models: Shop.Second.models)
-        let right = try await fleet.open("right", models: Shop.Second.models)
+        let left = try await fleet.open("left", models: Warehouse.Second.models)
+        let right = try await fleet.open("right", models: Warehouse.Second.models)
         for (name, node) in [("left", left), ("right", right)] {
             try await node.write { context in
-                _ = context.insert(Shop.Second.Item(name: name, rank: 1, count: 2, note: "n", place: "p"))
-                let old = try #require(try context.first(Shop.Second.Item.where { $0.name == "old" }))
+                _ = context.insert(Warehouse.Second.Item(name: name, rank: 1, count: 2, note: "n", place: "p"))
+                let old = try #require(try context.first(Warehouse.Second.Item.where { $0.name == "old" }))
                 (old.rank, old.count, old.note) = (old.rank + 1, old.count + 10, name)
             }
         }
         try await left.catchUp()
         let found = try await left.background { context in
-            try context.first(Shop.Second.Item.where { $0.name == "old" }).map { [$0.rank, $0.count] }
+            try context.first(Warehouse.Second.Item.where { $0.name == "old" }).map { [$0.rank, $0.count] }
         }
         #expect(found == [9, 23])
         try await fleet.compare()

@@ -65,7 +65,7 @@ final class SoakRun: Sendable {
         for fault in faults + follower.faults { Issue.record("seed \(seed): \(fault)") }
         if !stories.isEmpty { print(stories.joined(separator: "\n")) }
         print("soak, seed \(seed): \(follower.count) commits, steps \(steps), \(kills) kills")
-        if seconds != nil { gauge.judge() }
+        if seconds != nil { #expect(gauge.judge() == [], "seed \(seed)") }
     }
 
     // MARK: The processes
@@ -132,7 +132,8 @@ final class SoakRun: Sendable {
             if passed - lastStep > 120 { note("nobody has made a step for two minutes") }
             if Int(passed) > last {
                 last = Int(passed)
-                gauge.measure(passed, state.withLock { [getpid()] + $0.children.map(\.id) }, steps)
+                let processes = state.withLock { [getpid()] + $0.children.map(\.id) }
+                gauge.measure(processes, after: passed, steps: steps)
                 for fault in try await committed.perform({ try Soak.audit($0) }) { note("after \(last) s: \(fault)") }
             }
             if passed > seconds || state.withLock({ !$0.faults.isEmpty || $0.hasEnded.contains(true) }) { return gauge }

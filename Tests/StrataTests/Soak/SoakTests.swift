@@ -8,7 +8,7 @@ import Testing
 /// A short run with a fixed seed always takes place. `STRATA_SOAK_MINUTES=60` adds a long run, with a new seed each
 /// time or with `STRATA_SEED`. The long run also measures memory and file descriptors and prints their series:
 ///
-///     STRATA_SOAK_MINUTES=60 Scripts/test --filter SoakTests
+///     STRATA_SOAK_MINUTES=60 Scripts/test --filter StrataTests.SoakTests
 ///
 /// A failure names the seed of the process, its worker and the step, and prints the history of the affected objects. A
 /// run with the same seed takes the same steps, but their order across processes and workers depends on the machine.

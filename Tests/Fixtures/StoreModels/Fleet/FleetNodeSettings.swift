@@ -19,9 +19,26 @@ public struct FleetNodeSettings: Codable, Sendable {
 
         public init(kind: String, number: Int) { (self.kind, self.number) = (kind, number) }
 
-        /// The moments before and after the calls that a commit makes to its home. A node takes the lock only if another
-        /// node has committed within the last second. Otherwise its commits have only the steps of publishing.
-        public static let homeKinds = ["before lock", "after lock", "before publish", "after publish"]
+        /// The calls to the home that have a step before and after them. A node takes the lock only if another node has
+        /// committed within the last second. Otherwise its commits have only the steps of publishing.
+        public static let calls = ["open", "copy", "lock", "publish", "reserveIDs"]
+
+        /// The kinds of transactions that have a step before and after they are published, in addition to those of
+        /// `publish`:
+        ///
+        /// - a `batch`,
+        /// - a `group` of commits, which share the transaction,
+        /// - a `pass` of a pipeline,
+        /// - a commit of a context, with the lock of the home (`locked`) or without it (`optimistic`).
+        public static let transactions = ["batch", "group", "pass", "locked", "optimistic"]
+
+        /// The kinds of steps of the home. A `portion` is a part of the rows of a copy, which the node has inserted.
+        public static let homeKinds = kinds(around: calls + transactions) + ["portion"]
+
+        /// The kinds of steps before and after calls or transactions: "before lock", "after lock".
+        public static func kinds(around names: [String]) -> [String] {
+            names.flatMap { ["before \($0)", "after \($0)"] }
+        }
 
         public var description: String { "\(kind) \(number)" }
     }
@@ -43,6 +60,10 @@ public struct FleetNodeSettings: Codable, Sendable {
     public var clockOffset = 0.0
     /// Whether `found` makes a schedule.
     public var hasSchedule = false
+    /// The longest pause between two commits of a kind, in milliseconds.
+    public var maxPause = 15
+    /// The number of transactions that the home keeps for other nodes; nil for the default.
+    public var keptTransactions: Int64?
 
     public init(mode: Mode, connection: String, store: String, copy: String, stopFile: String, life: String) {
         self.mode = mode

@@ -18,22 +18,26 @@ extension FleetWork {
         audit.faults = bank.faults
         var counts = [Int](repeating: 0, count: Kind.allCases.count)
         for receipt in try context.rows(Receipt.all) {
-            guard let commit = FleetCommit(receipt.name), commit.kind.rawValue == receipt.participant,
-                commit.number == receipt.number
+            // The further receipts of a batch have a fourth word.
+            let words = receipt.name.split(separator: " ")
+            guard let commit = FleetCommit(words.prefix(3).joined(separator: " ")),
+                commit.kind.rawValue == receipt.participant, commit.number == receipt.number,
+                words.count == 3 || commit.kind == .batch
             else {
                 audit.faults.append("the receipt '\(receipt.name)' is torn")
                 continue
             }
-            audit.commits.insert(commit)
+            if words.count == 3 { audit.commits.insert(commit) }
             counts[receipt.participant] += 1
         }
         var used = [Int](repeating: 0, count: Kind.allCases.count)
         for quota in try context.rows(Quota.all) where used.indices.contains(quota.participant) {
             used[quota.participant] += quota.used
         }
-        // A transfer is counted by the bank.
+        // A transfer is counted by the bank, and a batch has no other effects than its receipts.
         used[Kind.transfer.rawValue] = bank.last
-        for kind in [Kind.transfer, .write, .job] where used[kind.rawValue] != counts[kind.rawValue] {
+        used[Kind.batch.rawValue] = batchSize * audit.commits.count { $0.kind == .batch }
+        for kind in [Kind.transfer, .write, .job, .batch] where used[kind.rawValue] != counts[kind.rawValue] {
             audit.faults.append("\(kind): \(counts[kind.rawValue]) receipts, and \(used[kind.rawValue]) effects")
         }
         audit.tickCount = used[Kind.tick.rawValue]

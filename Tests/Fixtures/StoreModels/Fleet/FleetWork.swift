@@ -3,8 +3,9 @@ public import Strata
 /// Work of the nodes of a fleet. The rows show whether a commit was lost, torn or applied twice.
 ///
 /// Each commit of a node inserts a receipt with a name that no other commit has, and changes other rows in the same
-/// transaction: it makes a transfer of ``Bank``, adds 1 to a quota, or queues an operation. The handler of an operation
-/// inserts a ``Mark`` and adds 1 to another quota.
+/// transaction: it makes a transfer of ``Bank``, adds 1 to a quota, queues an operation, or inserts further receipts by
+/// a batch. The name of the receipt is the author of the commit. The handler of an operation inserts a ``Mark`` and adds
+/// 1 to another quota.
 public enum FleetWork {
     /// A kind of change. Its raw value is the participant of its receipts and of its quota.
     public enum Kind: Int, CaseIterable, Codable, Sendable {
@@ -16,7 +17,12 @@ public enum FleetWork {
         case job
         /// An operation that a schedule has queued. It has no receipt.
         case tick
+        /// A batch, which always takes the lock of the home.
+        case batch
     }
+
+    /// The number of receipts of a batch.
+    static let batchSize = 3
 
     public static let models: [any Model.Type] = SharedWork.models + [Mark.self]
 
@@ -32,11 +38,34 @@ public enum FleetWork {
     /// - Throws: ``FleetFault`` if the receipt exists. Then an earlier attempt of this commit was stored, although the
     ///   error of that attempt has said that nothing was stored.
     public static func insertReceipt(of commit: FleetCommit, in context: ObjectContext) throws {
+        try begin(commit, in: context)
+        context.insert(Receipt(name: commit.description, participant: commit.kind.rawValue, number: commit.number))
+    }
+
+    /// Makes the commit the author, and throws ``FleetFault`` if it is stored already.
+    private static func begin(_ commit: FleetCommit, in context: ObjectContext) throws {
         let name = commit.description
         guard try !context.exists(Receipt.where { $0.name == name }) else {
             throw FleetFault(description: "'\(name)' is stored, although its commit has failed")
         }
-        context.insert(Receipt(name: name, participant: commit.kind.rawValue, number: commit.number))
+        context.author = name
+    }
+
+    /// Inserts the receipts of a commit by a batch, which is a separate commit. The name of the first receipt is that of
+    /// the commit. The others add a number to it.
+    ///
+    /// - Throws: as ``insertReceipt(of:in:)``.
+    public static func batch(_ commit: FleetCommit, in context: ObjectContext) throws {
+        try begin(commit, in: context)
+        let rows = (0..<batchSize).map { part in
+            Receipt(
+                name: part == 0 ? commit.description : "\(commit) \(part)",
+                participant: commit.kind.rawValue,
+                number: commit.number
+            )
+            .snapshot
+        }
+        try context.batchInsert(rows)
     }
 
     /// Makes a transfer with a receipt, and commits.

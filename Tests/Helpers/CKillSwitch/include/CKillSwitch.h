@@ -10,14 +10,17 @@ int kill_before_call(long n);
 /* The number of calls since then. */
 long kill_switch_calls(void);
 
-/* Steps: what the connections of SQLite do in transactions that write. The kinds of steps are
+/* Steps: what the connections of SQLite do in transactions that write, and what the process does with names of files
+   and with servers. The kinds of steps are
 
    - the statements, by the words with which they begin; the statement is about to run;
    - "write", "sync", "after sync" and "unlock": SQLite is about to write to a file or to flush one, has flushed one, or
      is about to release the lock of the writer;
    - "after COMMIT": the statement has ended and has not returned yet;
    - "unsynced": the same, if its thread has not flushed a file since the statement began;
-   - "acknowledgement": the program is about to acknowledge a commit. */
+   - "acknowledgement": the program is about to acknowledge a commit;
+   - "link", "after link", "rename" and "after rename": the process is about to give a file a name, or has done so;
+   - "send" and "after send": libpq is about to send bytes to a server, or has sent some. */
 
 /* Follows the transactions of all connections that are opened from now on. Returns 0 if this is not possible. */
 int follow_transactions(void);

@@ -51,7 +51,14 @@ final class FleetNode: Sendable {
     }
 
     private static func open(_ settings: FleetNodeSettings) async throws -> ContextStack {
-        let home = try PostgresHome(settings.connection, store: settings.store, timeout: settings.timeout)
+        var retention = PostgresHome.Retention()
+        if let count = settings.keptTransactions { retention.count = count }
+        let home = try PostgresHome(
+            settings.connection,
+            store: settings.store,
+            timeout: settings.timeout,
+            retention: retention
+        )
         return try await ContextStack.open(
             .shared(SteppedHome(home, settings), copy: settings.copy),
             models: FleetWork.models + Pipeline.models,
@@ -98,7 +105,7 @@ final class FleetNode: Sendable {
     private func work() async throws {
         let pipeline = try await openPipeline()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for kind in [FleetWork.Kind.transfer, .write, .job] {
+            for kind in [FleetWork.Kind.transfer, .write, .job, .batch] {
                 group.addTask { try await self.commitRepeatedly(kind) }
             }
             try await group.waitForAll()
@@ -141,7 +148,7 @@ final class FleetNode: Sendable {
             } else {
                 acknowledge("unknown \(commit)")
             }
-            try await Task.sleep(for: .milliseconds(Int.random(in: 1...15)))
+            try await Task.sleep(for: .milliseconds(Int.random(in: 1...settings.maxPause)))
         }
     }
 
@@ -172,6 +179,8 @@ final class FleetNode: Sendable {
             }
         case .write:
             try await stack.write { context in try FleetWork.write(commit, in: context) }
+        case .batch:
+            try await stack.background { context in try FleetWork.batch(commit, in: context) }
         case .job, .tick:
             try await stack.background { context in
                 try FleetWork.insertReceipt(of: commit, in: context)

@@ -1,20 +1,27 @@
 import Foundation
 import Synchronization
-import Testing
 
 /// The memory and the number of file descriptors of processes over time.
-final class SoakGauge: Sendable {
-    struct Sample {
+public final class SoakGauge: Sendable {
+    private struct Sample {
         let seconds: Double
         let steps: Int
-        /// In MB. The tests' own process comes first, and the process that is killed comes last.
+        /// In MB, by process.
         let memory: [Double]
         let descriptors: [Int]
     }
 
     private let samples = Mutex<[Sample]>([])
 
-    func measure(_ seconds: Double, _ processes: [Int32], _ steps: Int) {
+    public init() {}
+
+    /// Measures processes.
+    ///
+    /// - Parameters:
+    ///   - processes: the same ones each time. The last one is killed now and then, and is another one afterwards.
+    ///   - seconds: the time since the beginning of the run.
+    ///   - steps: the number of steps that the processes have made, for the series.
+    public func measure(_ processes: [Int32], after seconds: Double, steps: Int) {
         let sample = Sample(
             seconds: seconds,
             steps: steps,
@@ -32,14 +39,16 @@ final class SoakGauge: Sendable {
         return (line?.split(separator: " ").dropFirst().first).flatMap { Double($0) }.map { $0 / 1024 } ?? 0
     }
 
-    /// Prints the series, and expects it to be flat.
+    /// Prints the series, which must be flat.
     ///
     /// The first half of a run is for warming up: caches fill, pools of threads and connections reach their full size,
     /// and the allocator gets its arenas. Then the medians of the third and the last quarter are compared, so that
     /// single peaks do not count. In a run of one hour these quarters begin 15 minutes apart, and each process makes
     /// tens of thousands of steps in between. If each step left 1 kB behind, the process would grow by tens of
     /// megabytes.
-    func judge() {
+    ///
+    /// - Returns: the processes that have grown.
+    public func judge() -> [String] {
         let samples = samples.withLock { $0 }
         for index in stride(from: 0, to: samples.count, by: max(1, samples.count / 30)) {
             let sample = samples[index]
@@ -49,18 +58,20 @@ final class SoakGauge: Sendable {
             )
         }
         // In less than two minutes the values do not become stable.
-        guard let last = samples.last, last.seconds > 120 else { return }
+        guard let last = samples.last, last.seconds > 120 else { return [] }
         let quarter = samples.count / 4
         let (third, fourth) = (samples.dropFirst(2 * quarter).prefix(quarter), samples.suffix(quarter))
+        var faults: [String] = []
         // The last process is left out, because it does not live long.
         for process in last.memory.indices.dropLast() {
             let (before, after) = (median(third.map { $0.memory[process] }), median(fourth.map { $0.memory[process] }))
-            #expect(after < before * 1.05 + 2, "process \(process) had \(before) MB, and then \(after)")
+            if after >= before * 1.05 + 2 { faults.append("process \(process) had \(before) MB, and then \(after)") }
             let (few, many) = (
                 median(third.map { $0.descriptors[process] }), median(fourth.map { $0.descriptors[process] })
             )
-            #expect(many <= few + 2, "process \(process) had \(few) descriptors, and then \(many)")
+            if many > few + 2 { faults.append("process \(process) had \(few) descriptors, and then \(many)") }
         }
+        return faults
     }
 
     private func median<Value: Comparable>(_ values: [Value]) -> Value { values.sorted()[values.count / 2] }

@@ -1,9 +1,9 @@
 import Foundation
 public import Strata
 
-/// A shop in three versions. Nodes with the models of ``First`` continue when the store gets those of ``Second``, and
+/// A warehouse in three versions. Nodes with the models of ``First`` continue when the store gets those of ``Second``, and
 /// stop when it gets those of ``Third``.
-public enum Shop {
+public enum Warehouse {
     public enum First {
         @Model public final class Item {
             @Attribute(.unique) public var name: String
