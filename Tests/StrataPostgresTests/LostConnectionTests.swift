@@ -246,12 +246,16 @@ import Testing
         let home = try fixture.home()
         let position = try home.newest()
         try home.reading.use(within: 10) { _, _ in
-            #expect(try home.report(position, of: UUID(), named: "node").position == position)
-            #expect(try home.nodes().map(\.name) == ["node"])
+            let reported = try home.report(position, of: UUID(), named: "node").position
+            #expect(reported == position)
+            let names = try home.nodes().map(\.name)
+            #expect(names == ["node"])
         }
         try home.reporting.use(within: 10) { _, _ in
-            #expect(try home.reserveIDs(1) > 0)
-            #expect(try home.newest() == position)
+            let first = try home.reserveIDs(1)
+            #expect(first > 0)
+            let newest = try home.newest()
+            #expect(newest == position)
         }
     }
 }
