@@ -52,6 +52,7 @@ import Testing
     func repeats() async throws {
         try await runNodes { first, second, _ in
             let author = try await first.client.addAuthor()
+            try await second.press.stack.catchUp()
             func add(_ key: String, on node: Node) async throws -> Answer {
                 let article = PressClient.article("Rivers", by: author)
                 return try await node.client.send(.post, "/articles", article, headers: [Self.idempotencyKey: key])
@@ -80,6 +81,7 @@ import Testing
     func usedKeys() async throws {
         try await runNodes { first, second, _ in
             let author = try await first.client.addAuthor()
+            try await second.press.stack.catchUp()
             func add(_ article: String, on node: Node) async throws -> Answer {
                 try await node.client.send(.post, "/articles", article, headers: [Self.idempotencyKey: "a"])
             }
@@ -145,6 +147,7 @@ import Testing
     func pictures() async throws {
         try await runNodes { first, second, remote in
             let author = try await first.client.addAuthor()
+            try await second.press.stack.catchUp()
             let article = try #require(try await first.client.addArticle("Rivers", by: author).headers[.location])
             var sent: Set<Data> = []
             for number in 0..<4 {
@@ -220,6 +223,7 @@ import Testing
                 #expect(try await first.client.send(.post, "/subscribers", json).status == .created)
             }
             let author = try await first.client.addAuthor()
+            try await second.press.stack.catchUp()
             for number in 0..<6 {
                 let node = number.isMultiple(of: 2) ? first : second
                 #expect(try await node.client.addArticle("Part \(number)", by: author).status == .created)
