@@ -78,6 +78,7 @@ package struct HomeMove {
         let (record, schema) = try checkedStore(connection)
         // Later changes of the file have the values in this order.
         let description = try HomeDescription(record, schema).inOrder(of: connection)
+        try connection.storeDefaults(in: description.tables)
         guard let identity = try StoreIdentity.read(on: connection, ifCopied: .accept) else {
             throw StoreIdentity.damaged.naming(url.path)
         }

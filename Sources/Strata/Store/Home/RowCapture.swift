@@ -58,3 +58,23 @@ final class RowCapture {
         if code != SQLITE_OK { throw StrataError(sqlite: code, connection: nil) }
     }
 }
+
+extension Connection {
+    /// Writes the rows of tables anew in which an earlier migration has added a column with a default.
+    ///
+    /// SQLite stores the default with the table, and not in the rows from before. To the session extension, they seem to
+    /// have NULL there (found with SQLite 3.40.1), so other nodes would take the rows for different ones.
+    ///
+    /// Complexity: O(rows of these tables).
+    func storeDefaults(in tables: [HomeTable]) throws {
+        for table in tables {
+            let found = try value(
+                "SELECT \"name\" FROM pragma_table_info(?) WHERE \"dflt_value\" <> 'NULL' LIMIT 1",
+                [.text(table.name)]
+            )
+            guard case .text(let name) = found else { continue }
+            let column = name.quotedIdentifier
+            try execute("UPDATE \(table.name.quotedIdentifier) SET \(column) = \(column)")
+        }
+    }
+}
