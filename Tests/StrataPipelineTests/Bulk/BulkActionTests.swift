@@ -1,5 +1,6 @@
 import Foundation
 import Strata
+import TestHomeTraits
 import Testing
 
 @testable import StrataPipeline
@@ -157,7 +158,11 @@ import Testing
         try await harness.close()
     }
 
-    @Test("A bulk action runs as many statements for a thousand operations as for ten", arguments: Bulk.allCases)
+    @Test(
+        "A bulk action runs as many statements for a thousand operations as for ten",
+        .aboutTheFile("the collection of changes for a home runs a statement for each row"),
+        arguments: Bulk.allCases
+    )
     func statements(_ action: Bulk) async throws {
         var counts: [Int] = []
         for count in [10, 1000] {
