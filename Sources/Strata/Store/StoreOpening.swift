@@ -49,6 +49,7 @@ struct StoreOpening {
                 migration: migration,
                 cancellation: cancellation,
                 busyTimeout: configuration.busyTimeout,
+                synchronous: configuration.synchronous,
                 telemetry: telemetry,
                 metrics: metrics
             )

@@ -373,6 +373,38 @@ struct HomeMigrationTests {
         try await fleet.close()
     }
 
+    @Test("A copy from before a change of an index, or of the version, is migrated again without a new copy")
+    func behindKeptCopies() async throws {
+        for name in ["left", "right"] { try await openFirst(name).close() }
+        let other = try await openFirst("other")
+        try await insert("one", in: other)
+        try await other.close()
+        try await fleet.open("other", models: Warehouse.Indexed.models).close()
+        func number(_ name: String) -> ino_t? { TemporaryCopy.status(fleet.copy(name).path)?.st_ino }
+        let before = [number("left"), number("right")]
+        // The copy of the left node has no index yet. That of the right node then lacks the index and a version.
+        for (version, name) in [(1, "left"), (2, "right")] {
+            let migration = Migration(version: version)
+            let stack = try await fleet.open(name, models: Warehouse.Indexed.models, migration: migration)
+            #expect(try await stack.background { try $0.count(Warehouse.Indexed.Item.all) } == 1)
+            try await fleet.compare()
+            try await stack.close()
+        }
+        #expect([number("left"), number("right")] == before)
+        #expect(try fleet.description().version == 2)
+        try await fleet.close()
+    }
+
+    @Test("The durability of commits stays as configured when a copy with old models is made again")
+    func durability() async throws {
+        try await openFirst("left").close()
+        try await openSecond("right").close()
+        let configuration = StoreConfiguration(synchronous: .normal)
+        _ = try await fleet.open("left", models: Warehouse.Second.models, configuration: configuration)
+        #expect(try fleet.connection("left").synchronous == .normal)
+        try await fleet.close()
+    }
+
     // MARK: Refusals
 
     @Test("A program that is older than the home is refused, with a new copy and with its old one")

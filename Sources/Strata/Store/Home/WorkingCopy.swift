@@ -18,6 +18,8 @@ struct WorkingCopy {
     let cancellation: Cancellation
     /// The seconds to wait for other connections to the copy.
     let busyTimeout: TimeInterval
+    /// The failures that the commits of this program survive.
+    let synchronous: StoreConfiguration.Synchronous
     let telemetry: Telemetry
     /// Nil without metrics.
     let metrics: HomeMetrics?
@@ -145,7 +147,7 @@ struct WorkingCopy {
         }
         if try hasModels(stored, on: connection) { return nil }
         // Another process on this machine may have migrated the home, and this copy with it.
-        let found = try home.open(proposal, busyTimeout: busyTimeout)
+        let found = try home.open(proposal, busyTimeout: busyTimeout, synchronous: synchronous)
         guard found.description == state.description else { throw migratedMeanwhile }
         return Obstacle(reason: "its models differ from those of the home", isOfModels: true)
     }
