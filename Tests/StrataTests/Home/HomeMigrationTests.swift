@@ -223,6 +223,25 @@ struct HomeMigrationTests {
         try await fleet.close()
     }
 
+    @Test("Processes that open one copy with old models at the same moment all open it", arguments: [false, true])
+    func oneCopyAtOnce(isMigrated: Bool) async throws {
+        let left = try await openFirst("left")
+        for number in 0..<20 { try await insert("\(number)", in: left) }
+        try await left.close()
+        if isMigrated { try await openThird("right").close() }
+        let processes = try (0..<3).map { _ in
+            try HelperProcess("migrate-home", fleet.copy("left").path, "no step", fleet.home.path)
+        }
+        for process in processes { #expect(await process.end() == ["done"]) }
+        let again = try await openThird("left")
+        #expect(try await names(in: again).count == 20)
+        #expect(try fleet.description().earlier.count == 1)
+        let files = try FileManager.default.contentsOfDirectory(atPath: fleet.folder.url.path)
+        #expect(!files.contains { $0.contains("-old-") }, "\(files)")
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
     // MARK: Migrations that nodes continue with
 
     @Test("Nodes with the earlier models commit and follow after new columns, indexes and models")
@@ -432,6 +451,8 @@ struct HomeMigrationTests {
         try await insert("one", in: left)
         #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
         #expect(try fleet.description().earlier.isEmpty)
+        try await fleet.open("right", models: Warehouse.Indexed.models).close()
+        #expect(try await refusal("left", Warehouse.Indexed.models, busyTimeout: 0.1) == .busy)
         try await openSecond("right").close()
         #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
         try await insert("two", in: left)
