@@ -474,6 +474,12 @@ struct HomeMigrationTests {
             var ratio: Double = 0.1
             @Attribute(.notEmpty) var text: String = "text"
             @Attribute(.externalStorage) var photo: Data?
+            @Relationship(deleteRule: .cascade) var frame: Frame?
+            var place: Frame?
+        }
+
+        @Model final class Frame {
+            var color: String
         }
 
         @Model final class Label {
@@ -493,13 +499,14 @@ struct HomeMigrationTests {
         #expect(try await reasons(Warehouse.Second.models) == [])
         let stepping = Migration().step("any") { _ in }
         #expect(try await reasons(Warehouse.Second.models, stepping) == ["steps may change any row"])
-        let found = try await reasons([Sensitive.Item.self, Sensitive.Label.self])
+        let found = try await reasons([Sensitive.Item.self, Sensitive.Frame.self, Sensitive.Label.self])
         for text in [
             "Item has other unique constraints", "Item.token", "Item.ratio", "Item.text has rules",
             "bytes of Item.photo",
-            "Label.item refers to Item",
+            "Label.item refers to Item", "the rule of Item.frame",
         ] {
             #expect(found.contains { $0.contains(text) }, "\(text) in \(found)")
         }
+        #expect(!found.contains { $0.contains("Item.place") }, "\(found)")
     }
 }
