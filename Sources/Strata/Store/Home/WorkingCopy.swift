@@ -213,7 +213,7 @@ struct WorkingCopy {
 
     private static let suffixes = ["", "-wal", "-shm", "-journal"]
 
-    /// Gives the copy, or what is left of one, another name. Returns the path.
+    /// Gives the copy, or the rest of one, another name. Returns the path.
     ///
     /// The file itself is first. A file without its journal would be an older state, or a mixture of two, that looks
     /// like a copy. A journal without its file gets another name before the next copy is made.
