@@ -2,6 +2,7 @@ import Foundation
 import HomeSuite
 import PostgresCluster
 import Strata
+import Synchronization
 import Testing
 
 @testable import StrataPostgres
@@ -206,6 +207,53 @@ import Testing
         #expect(try home.nodes().map(\.transactionsBehind) == [0])
     }
 
+    @Test("A copy that begins during a migration never has the earlier tables without their rows")
+    func copyDuringMigration() throws {
+        let fixture = try HomeFixture()
+        let (home, reader) = (try fixture.home(), try fixture.home(timeout: 60))
+        let position = try home.publishNext(SampleStore.insertion(1))
+        let item = SampleStore.description.tables[0].name
+        var description = SampleStore.description
+        description.schema = "the schema after the migration"
+        description.generation = 1
+        let transaction = HomeTransaction(
+            previous: position,
+            position: HomePosition(number: position.number + 1, id: UUID()),
+            node: UUID(),
+            time: Date(),
+            changes: HomeChanges(bytes: Data()),
+            generation: 1
+        )
+        let migration = HomeMigration(
+            transaction: transaction,
+            description: description,
+            replacedTables: [UTF8Text(item)]
+        )
+        let copy = CopyOutcome()
+        let isMigrated = try home.migrate(within: 30) { _ in
+            migration
+        } _: { insert in
+            Thread.detachNewThread {
+                let found = code { _ = try reader.copy { _, _ in } }
+                copy.code.withLock { $0 = found }
+                copy.hasEnded.signal()
+            }
+            // The copy waits for the table that the migration has created anew.
+            let waiting = """
+                SELECT 1 FROM pg_locks
+                WHERE NOT granted AND relation = '"\(fixture.store)"."\(item)"'::regclass
+                """
+            for _ in 0..<3000 {
+                if try fixture.query(waiting).count > 0 { break }
+                Thread.sleep(forTimeInterval: 0.01)
+            }
+            try insert(item, [[.integer(1), .null, .null, .null, .null]])
+        }
+        #expect(isMigrated)
+        #expect(copy.hasEnded.wait(timeout: .now() + 60) == .success)
+        #expect(copy.code.withLock { $0 } == .schemaMismatch)
+    }
+
     @Test("The number of rows is known as soon as the server has analysed the tables")
     func rowCount() throws {
         let fixture = try HomeFixture()
@@ -259,6 +307,13 @@ import Testing
         try home.publishNext(SampleStore.insertion(2))
         #expect(notified.wait(timeout: .now() + 30) == .success)
     }
+}
+
+/// The end of a copy on another thread.
+private final class CopyOutcome: Sendable {
+    /// The code of the error; nil without an error, and before the end.
+    let code = Mutex<StrataError.Code?>(nil)
+    let hasEnded = DispatchSemaphore(value: 0)
 }
 
 extension SampleStore {

@@ -37,6 +37,9 @@ struct StoreOpening {
         if let metrics { measured = MeasuredHome(home, metrics) }
         let proposal = HomeDescription(schema, migration)
         let node = UUID()
+        let limit = max(migration.waitLimit, configuration.busyTimeout)
+        let lock = try CopyLock.take(for: url.path, within: limit, cancellation)
+        defer { lock.end() }
         while true {
             let state = try connect(to: measured, proposal, configuration)
             let copy = WorkingCopy(

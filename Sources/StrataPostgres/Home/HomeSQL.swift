@@ -206,6 +206,12 @@ struct HomeSQL: Sendable {
         return statement
     }
 
+    /// Removes the limits of time of the open transaction. Unlike a SELECT, these statements do not determine the moment
+    /// that a transaction with one snapshot sees.
+    static let noLimits = ["idle_in_transaction_session_timeout", "statement_timeout"].map {
+        PostgresStatement(sql: "SET LOCAL \($0) = 0", isPrepared: false)
+    }
+
     /// Lets COMMIT of the open transaction return before its log is flushed and has reached standbys.
     static let doNotWaitForFlush = PostgresStatement(sql: "SET LOCAL synchronous_commit = off")
 

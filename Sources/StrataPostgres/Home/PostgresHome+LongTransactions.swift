@@ -22,10 +22,7 @@ extension PostgresHome {
             preparesStatements: preparesStatements,
             until: Deadline(seconds: timeout)
         )
-        let opening = [
-            begin, HomeSQL.set("idle_in_transaction_session_timeout", seconds: nil),
-            HomeSQL.set("statement_timeout", seconds: nil),
-        ]
+        let opening = [begin] + HomeSQL.noLimits
         let results = try connection.run(opening + statements, until: Deadline(seconds: seconds))
         return (connection, Array(results.dropFirst(opening.count)))
     }

@@ -4,6 +4,9 @@ public import Strata
 extension PostgresHome {
     /// The seconds that a node may work with the lock without a message to the server, if its limit is shorter.
     private static let workLimit: TimeInterval = 600
+    /// How the server refuses a table that another session has locked: after the time for a lock, and at once if that
+    /// session waits for this one.
+    private static let tableLocks: [PostgresFailure.Kind] = [.server(sqlState: "55P03"), .server(sqlState: "40P01")]
 
     public func migrate(
         within limit: TimeInterval,
@@ -38,9 +41,6 @@ extension PostgresHome {
         let beginning = [
             HomeSQL.begin,
             HomeSQL.set("idle_in_transaction_session_timeout", seconds: max(limit, Self.workLimit)),
-            // If the machine of the node ends without a sign, the server notices this without waiting for the limit.
-            HomeSQL.set("tcp_keepalives_idle", seconds: lockTimeout.rounded(.up)),
-            HomeSQL.set("tcp_keepalives_interval", seconds: lockTimeout.rounded(.up)),
             HomeSQL.set("lock_timeout", seconds: limit), HomeSQL.set("statement_timeout", seconds: limit),
         ]
         do {
@@ -70,12 +70,14 @@ extension PostgresHome {
         let names = Set(new.tables.map { UTF8Text($0.name) })
         let replaced = migration.replacedTables
         var known: [UTF8Text: HomeTable] = [:]
-        var statements: [String] = []
+        var (changed, statements): ([TableSQL], [String]) = ([], [])
         for table in old.tables {
             let name = UTF8Text(table.name)
             known[name] = table
             guard replaced.contains(name) || !names.contains(name) else { continue }
-            statements.append(try TableSQL(table, store: sql.store).drop)
+            let definition = try TableSQL(table, store: sql.store)
+            changed.append(definition)
+            statements.append(definition.drop)
         }
         for table in new.tables {
             let name = UTF8Text(table.name)
@@ -91,16 +93,20 @@ extension PostgresHome {
                 )
             }
             if before.columns.count < table.columns.count {
+                changed.append(definition)
                 statements.append(definition.add(columnsFrom: before.columns.count))
             }
         }
+        // Copies lock the tables in the same order. Otherwise, each could wait for a table that the other has.
+        changed.sort { UTF8Text($0.table.name) < UTF8Text($1.table.name) }
+        statements = changed.map(\.lockForMigration) + statements
         do {
             try connection.run(
                 statements.map { PostgresStatement(sql: $0, isPrepared: false) }
                     + [sql.updateHome(new, try Self.lists(of: new))],
                 until: Deadline(seconds: timeout + lockTimeout * Double(statements.count + 1))
             )
-        } catch let failure as PostgresFailure where failure.kind == .server(sqlState: "55P03") {
+        } catch let failure as PostgresFailure where Self.tableLocks.contains(failure.kind) {
             throw StrataError(
                 .busy,
                 "Other sessions read tables of \(name) that the migration changes, for example to back them up or to make a "

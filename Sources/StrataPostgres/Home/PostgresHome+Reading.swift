@@ -104,7 +104,7 @@ extension PostgresHome {
 
     public func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition {
         let opened = try requireOpened()
-        let tables = opened.tables.values
+        let tables = opened.tables.sorted { $0.key < $1.key }.map(\.value)
         return try describingFailures {
             // The locks come before the first SELECT, which determines the moment. A table that a migration creates anew
             // after this moment, and before its lock, would be empty.

@@ -45,6 +45,9 @@ struct TableSQL: Sendable {
     /// Keeps other sessions from changing the definition of the table.
     var lockForCopy: String { "LOCK TABLE \(name) IN ACCESS SHARE MODE" }
 
+    /// Keeps other sessions from using the table.
+    var lockForMigration: String { "LOCK TABLE \(name) IN ACCESS EXCLUSIVE MODE" }
+
     var select: String { "SELECT \(columnList) FROM \(name)" }
 
     var count: String { "SELECT count(*) FROM \(name)" }

@@ -223,6 +223,25 @@ struct HomeMigrationTests {
         try await fleet.close()
     }
 
+    @Test("Processes that open one copy with old models at the same moment all open it", arguments: [false, true])
+    func oneCopyAtOnce(isMigrated: Bool) async throws {
+        let left = try await openFirst("left")
+        for number in 0..<20 { try await insert("\(number)", in: left) }
+        try await left.close()
+        if isMigrated { try await openThird("right").close() }
+        let processes = try (0..<3).map { _ in
+            try HelperProcess("migrate-home", fleet.copy("left").path, "no step", fleet.home.path)
+        }
+        for process in processes { #expect(await process.end() == ["done"]) }
+        let again = try await openThird("left")
+        #expect(try await names(in: again).count == 20)
+        #expect(try fleet.description().earlier.count == 1)
+        let files = try FileManager.default.contentsOfDirectory(atPath: fleet.folder.url.path)
+        #expect(!files.contains { $0.contains("-old-") }, "\(files)")
+        try await fleet.compare()
+        try await fleet.close()
+    }
+
     // MARK: Migrations that nodes continue with
 
     @Test("Nodes with the earlier models commit and follow after new columns, indexes and models")
@@ -373,6 +392,38 @@ struct HomeMigrationTests {
         try await fleet.close()
     }
 
+    @Test("A copy from before a change of an index, or of the version, is migrated again without a new copy")
+    func behindKeptCopies() async throws {
+        for name in ["left", "right"] { try await openFirst(name).close() }
+        let other = try await openFirst("other")
+        try await insert("one", in: other)
+        try await other.close()
+        try await fleet.open("other", models: Warehouse.Indexed.models).close()
+        func number(_ name: String) -> ino_t? { TemporaryCopy.status(fleet.copy(name).path)?.st_ino }
+        let before = [number("left"), number("right")]
+        // The copy of the left node has no index yet. That of the right node then lacks the index and a version.
+        for (version, name) in [(1, "left"), (2, "right")] {
+            let migration = Migration(version: version)
+            let stack = try await fleet.open(name, models: Warehouse.Indexed.models, migration: migration)
+            #expect(try await stack.background { try $0.count(Warehouse.Indexed.Item.all) } == 1)
+            try await fleet.compare()
+            try await stack.close()
+        }
+        #expect([number("left"), number("right")] == before)
+        #expect(try fleet.description().version == 2)
+        try await fleet.close()
+    }
+
+    @Test("The durability of commits stays as configured when a copy with old models is made again")
+    func durability() async throws {
+        try await openFirst("left").close()
+        try await openSecond("right").close()
+        let configuration = StoreConfiguration(synchronous: .normal)
+        _ = try await fleet.open("left", models: Warehouse.Second.models, configuration: configuration)
+        #expect(try fleet.connection("left").synchronous == .normal)
+        try await fleet.close()
+    }
+
     // MARK: Refusals
 
     @Test("A program that is older than the home is refused, with a new copy and with its old one")
@@ -400,6 +451,8 @@ struct HomeMigrationTests {
         try await insert("one", in: left)
         #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
         #expect(try fleet.description().earlier.isEmpty)
+        try await fleet.open("right", models: Warehouse.Indexed.models).close()
+        #expect(try await refusal("left", Warehouse.Indexed.models, busyTimeout: 0.1) == .busy)
         try await openSecond("right").close()
         #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
         try await insert("two", in: left)
@@ -421,6 +474,12 @@ struct HomeMigrationTests {
             var ratio: Double = 0.1
             @Attribute(.notEmpty) var text: String = "text"
             @Attribute(.externalStorage) var photo: Data?
+            @Relationship(deleteRule: .cascade) var frame: Frame?
+            var place: Frame?
+        }
+
+        @Model final class Frame {
+            var color: String
         }
 
         @Model final class Label {
@@ -440,13 +499,14 @@ struct HomeMigrationTests {
         #expect(try await reasons(Warehouse.Second.models) == [])
         let stepping = Migration().step("any") { _ in }
         #expect(try await reasons(Warehouse.Second.models, stepping) == ["steps may change any row"])
-        let found = try await reasons([Sensitive.Item.self, Sensitive.Label.self])
+        let found = try await reasons([Sensitive.Item.self, Sensitive.Frame.self, Sensitive.Label.self])
         for text in [
             "Item has other unique constraints", "Item.token", "Item.ratio", "Item.text has rules",
             "bytes of Item.photo",
-            "Label.item refers to Item",
+            "Label.item refers to Item", "the rule of Item.frame",
         ] {
             #expect(found.contains { $0.contains(text) }, "\(text) in \(found)")
         }
+        #expect(!found.contains { $0.contains("Item.place") }, "\(found)")
     }
 }

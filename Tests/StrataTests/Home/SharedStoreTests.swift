@@ -445,6 +445,28 @@ struct SharedStoreTests {
         try await fleet.compare()
         try await fleet.close()
     }
+
+    @Test("A journal without its copy, which a killed process has left, is not applied to the next copy")
+    func leftJournal() async throws {
+        let fleet = try Fleet()
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        for number in 0..<3 {
+            try await left.write { context in _ = context.insert(Account(name: "\(number)", balance: 0)) }
+        }
+        let journal = URL(fileURLWithPath: fleet.copy("left").path + "-wal")
+        let content = try Data(contentsOf: journal)
+        #expect(content.count > 4096)
+        try await left.close()
+        for number in 3..<200 {
+            try await right.write { context in _ = context.insert(Account(name: "\(number)", balance: 0)) }
+        }
+        try FileManager.default.removeItem(at: fleet.copy("left"))
+        try content.write(to: journal)
+        let again = try await fleet.open("left")
+        #expect(try await again.background { try $0.count(Account.all) } == 200)
+        try await fleet.compare()
+        try await fleet.close()
+    }
 }
 
 private enum Kept: ContextStateKey { typealias Value = Account }

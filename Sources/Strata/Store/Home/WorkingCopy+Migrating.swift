@@ -97,8 +97,10 @@ extension WorkingCopy {
             let transactions = try home.transactions(after: reached, limit: HomeFollower.portion)
             if transactions.isEmpty { break }
             for transaction in transactions {
-                // Before this node has the lock, another one may migrate the store.
-                guard transaction.generation == nil else { throw migratedMeanwhile }
+                // Before this node has the lock, another one may migrate the store. The copy can also be older than a
+                // migration that has changed nothing in it, or only the version.
+                let generation = transaction.generation ?? state.description.generation
+                guard generation == state.description.generation else { throw migratedMeanwhile }
                 var application = ChangeApplication(on: connection, tables: tables)
                 try application.apply(transaction.changes)
                 reached = transaction.position

@@ -77,36 +77,48 @@ struct WorkingCopy {
     /// Makes the copy with the models of the home, unless there is one that continues from the home's state.
     ///
     /// A copy that does not continue is set aside under another name first, because it may contain commits that the
-    /// home has lost. If only its models are old, it is removed in the end.
+    /// home has lost. If only its models are old, it is removed.
+    ///
+    /// Called with the ``CopyLock``, which the caller keeps until the copy is open.
     func makeIfNeeded() throws {
         let isRebuilt = TemporaryCopy.status(url.path) != nil
-        var removable: String?
+        var isReplaced = false
         if isRebuilt {
             guard let obstacle = try self.obstacle() else { return }
+            if obstacle.remedy != .setAside { try requireUnused() }
+            if obstacle.remedy == .change { return }
             telemetry.logger?.warning(
                 "the working copy '\(url.path)' is made again from \(home.name): \(obstacle.reason)"
             )
-            if obstacle.isOfModels { try requireUnused() }
-            let place = try setAside()
-            if obstacle.isOfModels { removable = place }
+            isReplaced = obstacle.remedy == .replace
         }
+        // Without a copy, there may be a journal from a process that was killed here. SQLite would apply it to the new
+        // copy.
+        let place = try setAside()
+        if isReplaced { for suffix in Self.suffixes { unlink(place + suffix) } }
         if try state.position != .start || !makeFirst() {
             let progress = CopyProgress(migration.progress, metrics, expected: state.rowCount)
             try make { try fill($0, progress) }
             progress.finish(isRebuilt: isRebuilt)
         }
-        guard let removable else { return }
-        for suffix in Self.suffixes { unlink(removable + suffix) }
     }
 
-    /// Why an existing copy cannot continue.
+    /// Why an existing copy cannot continue as it is.
     private struct Obstacle {
+        enum Remedy {
+            /// The copy is made again, and the old file is kept.
+            case setAside
+            /// The copy is made again. It has the models of another program, and no commits that the home lacks.
+            case replace
+            /// Definitions that concern no rows are changed in the copy, when it is opened.
+            case change
+        }
+
         let reason: String
-        /// Whether the copy has the models of another program, and no commits that the home lacks.
-        var isOfModels = false
+        var remedy = Remedy.setAside
     }
 
-    /// The reason why an existing copy cannot continue; nil if it can.
+    /// The reason why an existing copy cannot continue as it is; nil if it can.
     ///
     /// - Throws: if the file is not a copy of this home. It stays as it is.
     private func obstacle() throws -> Obstacle? {
@@ -143,32 +155,30 @@ struct WorkingCopy {
         } catch let error as StrataError where error.code == .homeExpired || error.code == .homeBehind {
             return Obstacle(reason: error.message)
         }
-        if try hasModels(stored, on: connection) { return nil }
-        // Another process on this machine may have migrated the home, and this copy with it.
-        let found = try home.open(proposal, busyTimeout: busyTimeout)
-        guard found.description == state.description else { throw migratedMeanwhile }
-        return Obstacle(reason: "its models differ from those of the home", isOfModels: true)
+        return try obstacleOfModels(stored, on: connection)
     }
 
-    /// Whether the copy has the models of the home, except for definitions that concern no rows.
+    /// Compares the models of the copy with those of the home.
     ///
     /// - Throws: `schemaMismatch` if another program has changed the tables.
-    private func hasModels(_ stored: StoreState, on connection: Connection) throws -> Bool {
+    private func obstacleOfModels(_ stored: StoreState, on connection: Connection) throws -> Obstacle? {
+        let other = Obstacle(reason: "its models differ from those of the home", remedy: .replace)
         let description = state.description
         guard let record = stored.record, record.format == description.format,
             try CopyRecord.generation(on: connection) == description.generation
-        else { return false }
+        else { return other }
         let models = try SchemaDescription(parsing: record.description)
         if !StoreSchema.isUnchanged(stored.entries.own(models), record) {
             try StoreDifference(stored, models, on: connection).check()
         }
         guard record.version <= description.version, record.steps.allSatisfy({ description.steps.contains($0) }) else {
-            return false
+            return other
         }
-        if record.description.hasSameBytes(as: description.schema) { return true }
-        guard description.schema.hasSameBytes(as: proposal.schema) else { return false }
+        if record.description.hasSameBytes(as: description.schema) { return nil }
+        guard description.schema.hasSameBytes(as: proposal.schema) else { return other }
         let changes = try MigrationPlanner(from: models, to: schema, migration).changes
-        return pending(from: models, changes, steps: record.steps, version: record.version).concernsNoRows(schema)
+        let pending = self.pending(from: models, changes, steps: record.steps, version: record.version)
+        return pending.concernsNoRows(schema) ? Obstacle(reason: "its indexes are old", remedy: .change) : other
     }
 
     /// The changes from other models to those of this program.
@@ -201,9 +211,12 @@ struct WorkingCopy {
         }
     }
 
-    private static let suffixes = ["-wal", "-shm", ""]
+    private static let suffixes = ["", "-wal", "-shm", "-journal"]
 
-    /// Gives the copy another name, and returns its path.
+    /// Gives the copy, or the rest of one, another name. Returns the path.
+    ///
+    /// The file itself is first. A file without its journal would be an older state, or a mixture of two, that looks
+    /// like a copy. A journal without its file gets another name before the next copy is made.
     private func setAside() throws -> String {
         let place = "\(url.path)-old-\(UUID().uuidString.prefix(8))"
         for suffix in Self.suffixes where TemporaryCopy.status(url.path + suffix) != nil {

@@ -30,7 +30,14 @@ extension TableChange {
         reasons += dropped.map { "\(subject).\($0.name) is dropped" }
         for column in columns { reasons += column.reasonsToStopNodes(in: new, description) }
         let isExtended = columns.contains { $0.old == nil }
-        if isExtended, schema.entities.contains(where: { $0.info.table == new.name && !$0.info.derived.isEmpty }) {
+        let info = schema.entities.first { $0.info.table == new.name }?.info
+        for reference in info?.outgoing ?? [] where reference.deleteRule == .cascade {
+            guard let name = info?.columns[reference.column].name,
+                columns.contains(where: { $0.old == nil && $0.new.name == name })
+            else { continue }
+            reasons.append("older programs delete objects of \(subject) without the rule of \(subject).\(name)")
+        }
+        if isExtended, info?.derived.isEmpty == false {
             reasons.append("\(subject) has derived attributes, which are calculated anew with its new attributes")
         }
         if reasons.isEmpty, isRebuilt { reasons.append("all rows of \(subject) are copied") }
