@@ -184,10 +184,14 @@ extension PostgresHome {
     }
 
     private func unreachable(_ failure: PostgresFailure) -> StrataError {
-        StrataError(
-            .unreachable,
-            "The home \(name) cannot be reached: \(failure). Nothing was written. Try again when the server answers.",
-            underlying: failure
-        )
+        let message =
+            if failure.isAnswered {
+                "The server of \(name) answers, but the connection failed: \(failure). Nothing was written. Correct what "
+                    + "this reason names, such as the password, the database or a certificate. If the server only starts, "
+                    + "ends, is full or still a standby, try again later."
+            } else {
+                "The home \(name) cannot be reached: \(failure). Nothing was written. Try again when the server answers."
+            }
+        return StrataError(.unreachable, message, underlying: failure)
     }
 }
