@@ -101,6 +101,10 @@ import Testing
         let again = await Run("home", "move", file.path, cluster.address, store, "--yes")
         #expect(again.status == 1)
         #expect(again.messages.contains("is a working copy of"), "\(again.messages)")
+        let compacted = await Run("compact", file.path, "--yes")
+        #expect(compacted.status == 1)
+        #expect(compacted.messages.contains("is a working copy of a home"), "\(compacted.messages)")
+        #expect(!compacted.messages.contains("earlier version"), "\(compacted.messages)")
 
         let (left, right) = (try await openNode(file), try await openNode(folder.file("right.sqlite")))
         for node in [left, right] { #expect(try await contents(node) == before) }
