@@ -166,8 +166,9 @@ extension PostgresHome {
             if state.hasSameBytes(as: "42501") {
                 return StrataError(
                     .notPermitted,
-                    "The role of the connection to \(name) may not do this: \(failure). Use the role that the command "
-                        + "'strata home roles' made for it, or give the role the right.",
+                    "The role of the connection to \(name) may not do this: \(failure). If the store does not exist yet, "
+                        + "check its name, or let its owner create it first. Otherwise use the role that the command "
+                        + "'strata home roles' made for this, or give the role the right.",
                     underlying: failure
                 )
             }
