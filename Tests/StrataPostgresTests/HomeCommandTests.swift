@@ -150,6 +150,19 @@ import Testing
         try await last.close()
     }
 
+    @Test("status shows a node that is ahead of a home that has lost transactions")
+    func ahead() async throws {
+        let node = try await openNode(file)
+        try await node.background { context in try Bank.found(in: context) }
+        // The end of the stack reports its position.
+        try await node.close()
+        let fixture = try HomeFixture(store: store, on: cluster)
+        try fixture.query("UPDATE \(store.quotedIdentifier).strata_home SET number = number - 1")
+        let run = await Run("home", "status", cluster.address, store)
+        #expect(run.status == 0, "\(run.messages)")
+        #expect(run.output.contains("  1 ahead  "), "\(run.output)")
+    }
+
     @Test("A move whose connection breaks leaves the store as it was, and can be repeated")
     func broken() async throws {
         _ = try await makeStore()
