@@ -206,10 +206,10 @@ struct HomeMoveTests {
     @Test("A move in a cancelled task leaves the store as it was, and can be repeated")
     func cancelled() async throws {
         let (_, rows) = try await makeStore()
-        let (url, path) = (url, fleet.home)
+        let (file, homeFile) = (self.url, fleet.home)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return try HomeMove(of: url, to: FileHome(path)).run()
+            return try HomeMove(of: file, to: FileHome(homeFile)).run()
         }
         await #expect(throws: CancellationError.self) { _ = try await task.value }
         #expect(try Fleet.rows(of: url) == rows)
