@@ -83,6 +83,20 @@ import Testing
         #expect(error?.description.contains(name) == true)
     }
 
+    @Test("A text of the command line may contain commas")
+    func commas() async throws {
+        let address = "host=db1,db2 dbname=press"
+        for arguments in [["--home-url", address], ["--home-url=\(address)"]] {
+            let settings = try await PressSettings(
+                arguments: ["press", "serve", "--remote-folder", "/srv/a,b", "--digest-schedule", "0,30 6 * * *"]
+                    + arguments,
+                environment: ["PRESS_HOME_URL": "host=db3 dbname=press"]
+            )
+            #expect(settings.home?.url == address)
+            #expect(settings.digestSchedule == "0,30 6 * * *")
+        }
+    }
+
     @Test("An unknown variable is refused by name")
     func refusedVariable() async throws {
         let error = await #expect(throws: SettingsError.self) {

@@ -46,7 +46,11 @@ import Testing
     private func error(_ connection: String) throws -> StrataError {
         let home = try server.home(connection)
         defer { home.close() }
-        return try #require(throws: StrataError.self) { _ = try home.open(SampleStore.description, busyTimeout: 5) }
+        let error = try #require(throws: StrataError.self) {
+            _ = try home.open(SampleStore.description, busyTimeout: 5)
+        }
+        #expect(!error.message.contains("\n") && !error.message.contains("\t"), "\(error)")
+        return error
     }
 
     // MARK: TLS
@@ -85,7 +89,10 @@ import Testing
         let missing = try error(server.address(authority: "/nowhere/root.crt", rest))
         #expect(missing.code == .unreachable)
         #expect(missing.message.contains("/nowhere/root.crt"), "\(missing)")
-        for error in [other, unknown, missing] { #expect(!"\(error)".contains(server.password)) }
+        for error in [other, unknown, missing] {
+            #expect(error.message.contains("answers, but the connection failed"), "\(error)")
+            #expect(!"\(error)".contains(server.password))
+        }
     }
 
     @Test("A server without TLS is refused beyond this machine, unless the caller asks for it")
@@ -111,6 +118,15 @@ import Testing
         let refusal = try error(server.address("password=\(server.password) sslmode=disable"))
         #expect(refusal.code == .unreachable)
         #expect(refusal.message.contains("no pg_hba.conf entry"), "\(refusal)")
+        #expect(refusal.message.contains("answers, but the connection failed"), "\(refusal)")
+    }
+
+    @Test("A server that does not answer is not called one that refuses the connection")
+    func silent() throws {
+        let port = try Loopback.freePort()
+        let refusal = try error("host=127.0.0.1 port=\(port) user=member dbname=postgres")
+        #expect(refusal.code == .unreachable)
+        #expect(refusal.message.contains("Try again when the server answers."), "\(refusal)")
     }
 
     // MARK: Passwords
@@ -181,6 +197,7 @@ import Testing
             }
             #expect(error.code == .unreachable)
             #expect(error.message.contains("password authentication failed"), "\(error)")
+            #expect(error.message.contains("answers, but the connection failed"), "\(error)")
             var dumped = ""
             dump(home.settings, to: &dumped)
             dump(error, to: &dumped)

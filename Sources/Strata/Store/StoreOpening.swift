@@ -316,6 +316,7 @@ struct StoreOpening {
             .schemaMismatch,
             "The file is a working copy of \(record.home), and was left as it is. Open it with its home, or read-only."
         )
+        .because(.workingCopy)
     }
 
     private func readUnopened(_ connection: Connection) throws -> UnopenedModels {

@@ -57,6 +57,7 @@ final class PostgresConnection {
         until deadline: Deadline
     ) throws -> PostgresConnection {
         var messages: [String] = []
+        var isAnswered = false
         for (index, host) in settings.hosts.enumerated() {
             let share = deadline.share(ofAttempts: settings.hosts.count - index, limit: settings.attemptLimit)
             do {
@@ -70,9 +71,12 @@ final class PostgresConnection {
                 return connection
             } catch let failure as PostgresFailure {
                 messages.append(failure.message)
+                isAnswered = isAnswered || failure.isAnswered
             }
         }
-        throw PostgresFailure(.connection, messages.joined(separator: "; "))
+        var failure = PostgresFailure(.connection, messages.joined(separator: "; "))
+        failure.isAnswered = isAnswered
+        throw failure
     }
 
     private init(
@@ -108,13 +112,19 @@ final class PostgresConnection {
     private func finishConnecting(until deadline: Deadline) throws {
         guard PQstatus(connection) != CONNECTION_BAD else { throw loss }
         var events = POLLOUT
+        var isAnswered = false
         while true {
             try wait(for: events, until: deadline)
+            // libpq waits for bytes only after the network has connected it.
+            if events == POLLIN { isAnswered = true }
             switch PQconnectPoll(connection) {
             case PGRES_POLLING_READING: events = POLLIN
             case PGRES_POLLING_WRITING: events = POLLOUT
             case PGRES_POLLING_OK: return
-            default: throw loss
+            default:
+                var failure = loss
+                failure.isAnswered = isAnswered
+                throw failure
             }
         }
     }
@@ -132,8 +142,7 @@ final class PostgresConnection {
 
     /// The failure of a connection that is lost, in the words of libpq.
     var loss: PostgresFailure {
-        let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
-        return PostgresFailure(.connection, message.trimmingCharacters(in: .whitespacesAndNewlines))
+        PostgresFailure(.connection, PQerrorMessage(connection).map { String(cString: $0) } ?? "")
     }
 
     // MARK: Pipelines

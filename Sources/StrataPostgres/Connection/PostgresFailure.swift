@@ -1,3 +1,4 @@
+import Foundation
 import Strata
 
 /// A failure of a connection to PostgreSQL.
@@ -14,16 +15,20 @@ struct PostgresFailure: Error, Sendable, CustomStringConvertible {
     }
 
     let kind: Kind
-    /// The text of libpq or of the server. Contains no password.
+    /// The text of libpq or of the server, in one line. Contains no password.
     let message: String
     /// The index of the statement of the pipeline that the server refused; nil if it has refused none.
     var refusedStatement: Int?
     /// The number of statements of the pipeline that the server may have received.
     var sentStatements = 0
+    /// Whether a server answered while the connection was made, which then failed: the server has refused the user, for
+    /// example, or the client the certificate. libpq gives no code for such failures.
+    var isAnswered = false
 
     init(_ kind: Kind, _ message: String, refusedStatement: Int? = nil) {
         self.kind = kind
-        self.message = message
+        let lines = message.split(atBytes: "\n").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+        self.message = lines.filter { !$0.isEmpty }.joined(separator: " ")
         self.refusedStatement = refusedStatement
     }
 

@@ -25,7 +25,7 @@ final class PostgresRows {
         return PostgresFailure(
             // libpq gives no SQLSTATE to errors that the server has not sent.
             state.map { PostgresFailure.Kind.server(sqlState: $0) } ?? .connection,
-            message.trimmingCharacters(in: .whitespacesAndNewlines)
+            message
         )
     }
 

@@ -166,8 +166,9 @@ extension PostgresHome {
             if state.hasSameBytes(as: "42501") {
                 return StrataError(
                     .notPermitted,
-                    "The role of the connection to \(name) may not do this: \(failure). Use the role that the command "
-                        + "'strata home roles' made for it, or give the role the right.",
+                    "The role of the connection to \(name) may not do this: \(failure). If the store does not exist yet, "
+                        + "check its name, or let its owner create it first. Otherwise use the role that the command "
+                        + "'strata home roles' made for this, or give the role the right.",
                     underlying: failure
                 )
             }
@@ -184,10 +185,14 @@ extension PostgresHome {
     }
 
     private func unreachable(_ failure: PostgresFailure) -> StrataError {
-        StrataError(
-            .unreachable,
-            "The home \(name) cannot be reached: \(failure). Nothing was written. Try again when the server answers.",
-            underlying: failure
-        )
+        let message =
+            if failure.isAnswered {
+                "The server of \(name) answers, but the connection failed: \(failure). Nothing was written. Correct what "
+                    + "this reason names, such as the password, the database or a certificate. If the server only starts, "
+                    + "ends, is full or still a standby, try again later."
+            } else {
+                "The home \(name) cannot be reached: \(failure). Nothing was written. Try again when the server answers."
+            }
+        return StrataError(.unreachable, message, underlying: failure)
     }
 }

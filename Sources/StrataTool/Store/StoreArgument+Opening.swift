@@ -114,6 +114,12 @@ extension StoreArgument {
             return ToolError(
                 "notAStore: '\(store)' is a database of another program, and was left as it is. Name a store."
             )
+        case .workingCopy:
+            return ToolError(
+                "\(error.code): '\(store)' is a working copy of a home, which this command cannot change, and was left as it "
+                    + "is. Let a program that opens the store with its home make the change: its code, or its console. "
+                    + "'strata inspect' names the home."
+            )
         default: break
         }
         guard error.code == .schemaMismatch else { return error }

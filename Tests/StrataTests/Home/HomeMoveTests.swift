@@ -203,6 +203,22 @@ struct HomeMoveTests {
         try await openAlone(url).close()
     }
 
+    @Test("A move in a cancelled task leaves the store as it was, and can be repeated")
+    func cancelled() async throws {
+        let (_, rows) = try await makeStore()
+        let (file, homeFile) = (self.url, fleet.home)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try HomeMove(of: file, to: FileHome(homeFile)).run()
+        }
+        await #expect(throws: CancellationError.self) { _ = try await task.value }
+        #expect(try Fleet.rows(of: url) == rows)
+        try await openAlone(url).close()
+        let report = try move()
+        #expect(!report.wasStored)
+        #expect(report.rowCount == rows.count)
+    }
+
     // MARK: From a home
 
     private func leave(to name: String) async throws -> HomePosition {

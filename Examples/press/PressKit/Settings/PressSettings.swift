@@ -95,13 +95,14 @@ struct PressSettings: Sendable {
     /// - Throws: ``SettingsError`` for an unknown, missing or invalid value, or a file that cannot be read.
     init(arguments: [String], environment: [String: String]) async throws {
         let words = arguments.dropFirst(2)
-        try SettingKey.check(words)
+        let values = try SettingKey.values(in: words)
         try SettingSources.check(environment: environment)
         var providers: [any ConfigProvider] = [
             CommandLineArgumentsProvider(arguments: ["press"] + words),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "press"),
         ]
-        if let file = try await SettingReader(config: ConfigReader(providers: providers)).text(.config) {
+        let first = SettingReader(values: values, config: ConfigReader(providers: providers))
+        if let file = try await first.text(.config) {
             try SettingSources.check(file: file)
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(filePath: .init(file)))
@@ -109,7 +110,7 @@ struct PressSettings: Sendable {
                 throw SettingsError("The file \(file) cannot be read: \(error)")
             }
         }
-        let reader = SettingReader(config: ConfigReader(providers: providers))
+        let reader = SettingReader(values: values, config: ConfigReader(providers: providers))
         self.init(dataFolder: try await reader.text(.dataFolder).map { URL(filePath: $0) } ?? Self.folder(environment))
         try await read(reader)
     }
@@ -234,9 +235,13 @@ struct PressSettings: Sendable {
 
 /// Reads single settings. A value of the wrong type is an error, not a missing value.
 private struct SettingReader {
+    /// The values of the command line by their flags.
+    let values: [String: String]
     let config: ConfigReader
 
     func text(_ key: SettingKey) async throws -> String? {
+        // The package would take a text with a comma for a list.
+        if let value = values[key.flag] { return value }
         do {
             return try await config.fetchString(forKey: ConfigKey(key.rawValue))
         } catch {

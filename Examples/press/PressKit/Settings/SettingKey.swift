@@ -75,7 +75,7 @@ enum SettingKey: String, CaseIterable, Sendable {
         case .httpMaximumConnections: "the greatest number of open connections [4096, or half of the open files]"
         case .siteAddress: "the address of the site, for links in mails [http://127.0.0.1:8080]"
         case .pictureMaximumBytes: "the largest picture, in bytes [10485760]"
-        case .remoteFolder: "the folder that pictures are mirrored to [mirror, in the data folder]"
+        case .remoteFolder: "the folder that pictures are mirrored to [mirror, in the data folder; none with home.url]"
         case .remoteBucket: "the S3 bucket that pictures are mirrored to, instead of a folder [none]"
         case .remotePrefix: "the folder in the bucket [the bucket itself]"
         case .remoteEndpoint: "the address of the S3 server [AWS]"
@@ -104,18 +104,21 @@ enum SettingKey: String, CaseIterable, Sendable {
         .joined(separator: "\n")
     }
 
-    /// Finds words of the command line that are not settings. The package swift-configuration ignores such words, so a
-    /// misspelt setting would have no effect.
+    /// Reads the command line, and finds words that are not settings. The package swift-configuration ignores such
+    /// words, so a misspelt setting would have no effect. The package also divides values at commas.
     ///
     /// - Parameter arguments: the words after the command.
+    /// - Returns: the values by their flags.
     /// - Throws: ``SettingsError``.
-    static func check(_ arguments: some Sequence<String>) throws {
+    static func values(in arguments: some Sequence<String>) throws -> [String: String] {
         let known = Set(allCases.map(\.flag))
         var awaiting: String?
         var given: Set<String> = []
+        var values: [String: String] = [:]
         for argument in arguments {
             guard argument.hasPrefix("--") else {
-                guard awaiting != nil else { throw SettingsError("\"\(argument)\" does not belong to a setting.") }
+                guard let flag = awaiting else { throw SettingsError("\"\(argument)\" does not belong to a setting.") }
+                values[flag] = argument
                 awaiting = nil
                 continue
             }
@@ -125,8 +128,10 @@ enum SettingKey: String, CaseIterable, Sendable {
             guard known.contains(flag) else { throw SettingsError("\(flag) is not a setting.") }
             guard given.insert(flag).inserted else { throw SettingsError("\(flag) is given more than once.") }
             awaiting = parts.count == 1 ? flag : nil
+            if parts.count == 2 { values[flag] = String(parts[1]) }
         }
         if let awaiting { throw SettingsError("\(awaiting) needs a value.") }
+        return values
     }
 }
 

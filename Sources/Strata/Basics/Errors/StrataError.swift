@@ -59,6 +59,8 @@ extension StrataError {
         case missingJournal
         /// The file is a database of another program.
         case otherProgram
+        /// The file is a working copy, which only programs with its home may change.
+        case workingCopy
         /// The SQL of a query would write.
         case writingSQL
         /// The SQL of a query contains parameters without values.

@@ -30,8 +30,9 @@ package struct HomeMove {
     /// Moves the store. No other connection can use the file meanwhile.
     ///
     /// - Throws: `busy` if a process has the store open; `nameTaken` if the home has another store; `schemaMismatch`,
-    ///   `notAStore` and the other errors of opening a store; the errors of ``StoreHome/create(_:nextID:_:)``. The file
-    ///   is then a store without a home, as before.
+    ///   `notAStore` and the other errors of opening a store; the errors of ``StoreHome/create(_:nextID:_:)``;
+    ///   `CancellationError` if the current task was cancelled before the home had all rows. The file is then a store
+    ///   without a home, as before.
     /// - Complexity: O(size of the store).
     package func run() throws -> Report {
         guard try !StoreFile.inspect(url) else {
@@ -89,8 +90,13 @@ package struct HomeMove {
         )
         var count = 0
         let isNew = try home.create(state, nextID: try nextID(connection, description)) { insert in
+            try Task.checkCancellation()
             for table in description.tables {
-                count += try Self.forEachPortion(of: table, connection) { try insert(table.name, $0) }
+                count += try Self.forEachPortion(of: table, connection) { rows in
+                    try insert(table.name, rows)
+                    // The home rolls the creation back. After it, the move only changes the file, which takes no time.
+                    try Task.checkCancellation()
+                }
             }
         }
         var position = state.position
@@ -180,6 +186,7 @@ package struct HomeMove {
         let tables = Dictionary(uniqueKeysWithValues: expected.description.tables.map { (UTF8Text($0.name), $0) })
         var count = 0
         let position = try home.copy { name, rows in
+            try Task.checkCancellation()
             guard let table = tables[UTF8Text(name)] else { throw otherStore }
             let select = """
                 SELECT \(Self.columnList(table)) FROM \(name.quotedIdentifier) \

@@ -31,6 +31,8 @@
 
         func run(on console: Console) async throws {
             let record = try await file.reading { try await $0.storeRecord() }
+            var info = stat()
+            if lstat(destination, &info) == 0 { throw fileExists }
             let home = try argument.home()
             defer { home.close() }
             // Opening a home without a store would create one.
@@ -45,6 +47,8 @@
                 position = try await file.reading(models: record.queueModels) { stack in
                     try await stack.leave(home, to: URL(fileURLWithPath: destination))
                 }
+            } catch let error as StrataError where error.reason == .fileExists {
+                throw fileExists
             } catch let error as StrataError
                 where [.homeBehind, .homeExpired, .damagedStore].contains(error.code)
             {
@@ -68,6 +72,10 @@
                     )
                 }
             }
+        }
+
+        private var fileExists: ToolError {
+            ToolError("cannotOpen: '\(destination)' exists, and was left as it is. Name a file that does not exist.")
         }
     }
 #endif

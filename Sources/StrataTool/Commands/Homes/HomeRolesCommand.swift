@@ -37,6 +37,12 @@
 
         @OptionGroup var output: OutputOptions
 
+        func validate() throws {
+            if reader == nil, feed || !tables.isEmpty {
+                throw ValidationError("--table and --feed need --reader. Name the role that may read.")
+            }
+        }
+
         func run(on console: Console) async throws {
             let roles = try PostgresRoles(
                 of: name,

@@ -19,7 +19,10 @@
         func run(on console: Console) async throws {
             let home = try argument.home()
             defer { home.close() }
-            let (status, nodes) = (try home.status(), try home.nodes())
+            try home.requireStore()
+            // The nodes come first: one that has more transactions than a later state of the home is ahead of it.
+            let nodes = try home.nodes()
+            let status = try home.status()
             if output.json {
                 try console.print(status.json(nodes))
             } else {
@@ -35,8 +38,7 @@
             for node in nodes {
                 let age = Timestamp.age(since: now.addingTimeInterval(-node.silence), at: now)
                 list.add([
-                    .text(node.name), .number(node.position.number), .number(node.transactionsBehind),
-                    .text("\(age) ago"),
+                    .text(node.name), .number(node.position.number), lag(of: node), .text("\(age) ago"),
                 ])
             }
             var table = TextTable(["table", "rows"])
@@ -49,6 +51,12 @@
                 (name: "kept", value: "\(transactionCount) transactions, \(transactionSize) bytes"),
             ]
             return TextTable.lines(of: facts) + [""] + list.lines + [""] + table.lines
+        }
+
+        /// The number of transactions that a node lacks, or that a home has lost and the node has.
+        private func lag(of node: HomeNodeStatus) -> TextTable.Cell {
+            let ahead = node.position.number - position.number
+            return ahead > 0 ? .text("\(ahead) ahead") : .number(node.transactionsBehind)
         }
 
         private static func text(_ transaction: Transaction?) -> String {
