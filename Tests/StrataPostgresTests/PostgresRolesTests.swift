@@ -72,11 +72,11 @@ import Testing
         try apply(PostgresRoles(of: store))
         let early = try self.home(node)
         defer { early.close() }
-        let refusal = #expect(throws: StrataError.self) {
+        let refused = #expect(throws: StrataError.self) {
             _ = try early.open(SampleStore.description, busyTimeout: 5)
         }
-        #expect(refusal?.code == .notPermitted)
-        #expect(refusal?.message.contains("let its owner create it first") == true, "\(String(describing: refusal))")
+        #expect(refused?.code == .notPermitted)
+        #expect(refused?.message.contains("let its owner create it first") == true, "\(String(describing: refused))")
 
         try createStore()
         let (home, other) = (try self.home(node), try self.home(node))

@@ -2,6 +2,7 @@ import Foundation
 import Strata
 import StrataPipeline
 import StrataTesting
+import TestHomeTraits
 import Testing
 
 @Suite("Unreadable operations and schedules", .timeLimit(.minutes(1))) struct UnreadableOperationTests {
@@ -9,6 +10,7 @@ import Testing
 
     @Test(
         "A malformed row fails and does not hold back other operations",
+        .aboutTheFile("values of another type than that of the column"),
         arguments: [PipelineOrdering.flat, .fifo]
     )
     func row(_ ordering: PipelineOrdering) async throws {
