@@ -38,7 +38,7 @@ enum Templates {
 
     /// A page as HTML.
     static func render(_ values: LayoutValues) -> String {
-        library.render(values, withTemplate: PageTemplate.layout.name) ?? ""
+        ViewNode.reflect(values).flatMap { library.render($0, withTemplate: PageTemplate.layout.name) } ?? ""
     }
 }
 
