@@ -59,20 +59,11 @@ package struct HomeMove {
     private static let maxPortionRows = 500
     private static let maxPortionBytes = 4 << 20
 
-    /// Begins a transaction that admits no other connection. In this mode, SQLite needs the whole file, so it refuses
-    /// the transaction as long as another connection is open, even if that connection does nothing.
     private func lock(_ connection: Connection) throws {
-        do {
-            try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            try connection.execute("BEGIN EXCLUSIVE")
-        } catch let error as StrataError where error.code == .busy {
-            throw StrataError(
-                .busy,
-                "'\(url.path)' is open in a program, whose later commits would be missing in the home. End all programs that "
-                    + "have the store open, then move it.",
-                underlying: error
-            )
-        }
+        try connection.beginAlone(
+            otherwise: "'\(url.path)' is open in a program, whose later commits would be missing in the home. End all "
+                + "programs that have the store open, then move it."
+        )
     }
 
     private func move(_ connection: Connection) throws -> Report {

@@ -63,13 +63,15 @@ extension Connection {
     /// Writes the rows of tables anew in which an earlier migration has added a column with a default.
     ///
     /// SQLite stores the default with the table, and not in the rows from before. To the session extension, they seem to
-    /// have NULL there (found with SQLite 3.40.1), so other nodes would take the rows for different ones.
+    /// have NULL there (found with SQLite 3.40.1), so other nodes would take the rows for different ones. Each row has its
+    /// version, whose default is as old as the table.
     ///
     /// Complexity: O(rows of these tables).
     func storeDefaults(in tables: [HomeTable]) throws {
         for table in tables {
             let found = try value(
-                "SELECT \"name\" FROM pragma_table_info(?) WHERE \"dflt_value\" <> 'NULL' LIMIT 1",
+                "SELECT \"name\" FROM pragma_table_info(?) "
+                    + "WHERE \"dflt_value\" <> 'NULL' AND \"name\" <> '_version' LIMIT 1",
                 [.text(table.name)]
             )
             guard case .text(let name) = found else { continue }

@@ -136,7 +136,7 @@ extension WorkingCopy {
         )
         try run.run(backup: nil)
         let rows = try capture.finish()
-        try connection.storeDefaults(in: proposal.tables)
+        try connection.storeDefaults(in: proposal.tables.filter { !kept.contains(UTF8Text($0.name)) })
         var description = try proposal.inOrder(of: connection)
         description.generation = state.description.generation + (reasons.isEmpty ? 0 : 1)
         description.earlier = state.description.earlier + [state.description.key]

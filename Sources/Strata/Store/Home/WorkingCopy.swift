@@ -236,8 +236,7 @@ struct WorkingCopy {
     /// without a name, or on tables that it does not know.
     private func requireUnused() throws { try alone { _ in } }
 
-    /// Runs a body in a transaction that admits no other connection. In this mode, SQLite refuses the transaction as
-    /// long as another connection is open, even if it does nothing.
+    /// Runs a body in a transaction that admits no other connection.
     ///
     /// - Parameter body: may end the transaction. Otherwise it is rolled back.
     /// - Throws: `busy` if another connection is open for longer than the busy timeout.
@@ -247,17 +246,10 @@ struct WorkingCopy {
         let connection = Connection(pointer, fingerprint: state.fingerprint)
         defer { connection.finalize() }
         sqlite3_busy_timeout(pointer, Int32(min(max(busyTimeout, 0) * 1000, 60_000)))
-        do {
-            try connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-            try connection.execute("BEGIN EXCLUSIVE")
-        } catch let error as StrataError where error.code == .busy {
-            throw StrataError(
-                .busy,
-                "Another process has the working copy '\(url.path)' open, which has other models. End that process first, "
-                    + "or name a separate copy for this program.",
-                underlying: error
-            )
-        }
+        try connection.beginAlone(
+            otherwise: "Another process has the working copy '\(url.path)' open, which has other models. End that "
+                + "process first, or name a separate copy for this program."
+        )
         defer {
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
         }
@@ -381,5 +373,20 @@ struct WorkingCopy {
             "'\(url.path)' is a working copy of \(found), not of \(wanted), and was left as it is. Name another file, or "
                 + "remove this one."
         )
+    }
+}
+
+extension Connection {
+    /// Begins a transaction that admits no other connection. In this mode, SQLite needs the whole file, so it refuses
+    /// the transaction as long as another connection is open, even if that connection does nothing.
+    ///
+    /// - Parameter message: the text of the error `busy`, if another connection is open for longer than the busy timeout.
+    func beginAlone(otherwise message: @autoclosure () -> String) throws {
+        do {
+            try execute("PRAGMA locking_mode = EXCLUSIVE")
+            try execute("BEGIN EXCLUSIVE")
+        } catch let error as StrataError where error.code == .busy {
+            throw StrataError(.busy, message(), underlying: error)
+        }
     }
 }
