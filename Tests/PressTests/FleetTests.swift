@@ -52,7 +52,6 @@ import Testing
     func repeats() async throws {
         try await runNodes { first, second, _ in
             let author = try await first.client.addAuthor()
-            try await second.press.stack.catchUp()
             func add(_ key: String, on node: Node) async throws -> Answer {
                 let article = PressClient.article("Rivers", by: author)
                 return try await node.client.send(.post, "/articles", article, headers: [Self.idempotencyKey: key])
@@ -77,11 +76,32 @@ import Testing
         }
     }
 
+    @Test(
+        "A request finds the author and the article that another node has added a moment ago",
+        .timeLimit(.minutes(1))
+    )
+    func newObjects() async throws {
+        try await runNodes { first, second, _ in
+            for number in 0..<10 {
+                let (left, right) = number.isMultiple(of: 2) ? (first, second) : (second, first)
+                let author = try await left.client.addAuthor("author\(number)@example.com")
+                let article = try await right.client.addArticle("Part \(number)", by: author)
+                #expect(article.status == .created)
+                let address = try #require(article.headers[.location])
+                let comment = try await left.client.send(
+                    .post,
+                    address + "/comments",
+                    #"{"name": "Eve", "text": "I agree."}"#
+                )
+                #expect(comment.status == .created)
+            }
+        }
+    }
+
     @Test("A known key with another request is refused, on each node", .timeLimit(.minutes(1)))
     func usedKeys() async throws {
         try await runNodes { first, second, _ in
             let author = try await first.client.addAuthor()
-            try await second.press.stack.catchUp()
             func add(_ article: String, on node: Node) async throws -> Answer {
                 try await node.client.send(.post, "/articles", article, headers: [Self.idempotencyKey: "a"])
             }
@@ -147,12 +167,10 @@ import Testing
     func pictures() async throws {
         try await runNodes { first, second, remote in
             let author = try await first.client.addAuthor()
-            try await second.press.stack.catchUp()
             let article = try #require(try await first.client.addArticle("Rivers", by: author).headers[.location])
             var sent: Set<Data> = []
             for number in 0..<4 {
                 let (writer, reader) = number.isMultiple(of: 2) ? (first, second) : (second, first)
-                try await writer.press.stack.catchUp()
                 let body = PictureTests.png(bytes: 100 + number)
                 let answer = try await writer.client.send(
                     .post,
@@ -223,7 +241,6 @@ import Testing
                 #expect(try await first.client.send(.post, "/subscribers", json).status == .created)
             }
             let author = try await first.client.addAuthor()
-            try await second.press.stack.catchUp()
             for number in 0..<6 {
                 let node = number.isMultiple(of: 2) ? first : second
                 #expect(try await node.client.addArticle("Part \(number)", by: author).status == .created)

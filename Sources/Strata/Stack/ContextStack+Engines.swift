@@ -63,7 +63,8 @@ extension ContextStack {
     /// ``commitOverStore(on:pace:author:_:prepared:alongside:rolledBack:ended:)``. The block must not wait for other
     /// commits.
     ///
-    /// - Throws: errors thrown by the block and by the commit; then nothing is committed.
+    /// - Throws: errors thrown by the block and by the commit; then nothing is committed. In a store with a home, after
+    ///   an error of the block, the errors of ``catchUp()``.
     @discardableResult
     package nonisolated(nonsending) func writeOverStore<T: Sendable>(
         on queue: BlockQueue,
@@ -92,7 +93,8 @@ extension ContextStack {
     ///   - ended: called after each run that has called `prepared`, on a queue of the stack. Its argument says whether
     ///     the commit succeeded.
     /// - Throws: errors thrown by the blocks and by the commit; then nothing is committed. `conflict` if `body` has
-    ///   thrown ``StaleReads`` in each of 100 runs.
+    ///   thrown ``StaleReads`` in each of 100 runs. In a store with a home, after an error of a block, the errors of
+    ///   ``catchUp()``.
     package nonisolated(nonsending) func commitOverStore(
         on queue: BlockQueue,
         pace: BlockPace? = nil,

@@ -78,7 +78,7 @@ extension ContextStack {
     /// The block runs in order with those of ``write(ifChanged:_:)``. With `.runAgain`, it runs again in a new child if
     /// a model that it has read was changed meanwhile: by another commit, or by an unsaved change in a context that the
     /// block sees. The block never runs inside its transaction. If each run up to the limit is disturbed, the call
-    /// throws `conflict`.
+    /// throws `conflict`. In a store with a home, the rule for errors of the block is that of ``write(ifChanged:_:)``.
     ///
     /// If a context that the block sees has changed a value without saving, another commit may have changed the same
     /// value in the store. If the block then changes this value too, running again cannot help. The commit has a

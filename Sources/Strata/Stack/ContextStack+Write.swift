@@ -9,7 +9,7 @@ public enum ChangedReads: Sendable {
     /// This repetition does not count.
     case runAgain(limit: Int)
     /// The block runs once, before its transaction. Its changes are merged with those of the other commit column by
-    /// column, as in each commit.
+    /// column, as in each commit. In a store with a home, an error of the block may come from an earlier state.
     case merge(MergePolicy)
 
     /// The block runs again until it is committed.
@@ -39,6 +39,14 @@ extension ContextStack {
     ///
     /// When the call returns, the changes are on disk. If the block or the commit throws, nothing is written.
     ///
+    /// An error of the block comes from the newest committed state too. In a store with a home, the working copy may
+    /// lack commits of other machines when the block runs. If the block has read something and throws, the call waits
+    /// until the copy has the commits that the home has then. If they change a model that the block has read, the block
+    /// runs again. A block that returns costs nothing more, because its commit compares the states. If the home does
+    /// not answer, the call throws `unreachable`, and not the error of the block, which would make the caller give up.
+    /// The error of the block is the ``StrataError/underlying`` one. A `CancellationError` of the block is thrown at
+    /// once.
+    ///
     /// If other blocks of the stack wait or run, and the last block took less than a millisecond, the block runs inside
     /// the transaction of its commit. There it shares the transaction, and the wait for the disk, with other commits. A
     /// block that has run three times runs there too. In a store with a home, such a block may run twice: see
@@ -56,9 +64,11 @@ extension ContextStack {
     ///     `invalidState`.
     /// - Throws: errors of the block; the errors of ``ObjectContext/commit()``; `conflict` after the last run;
     ///   `invalidState` for a limit below one; `readOnly`; `closed`; `CancellationError` if the task is cancelled
-    ///   before the block runs, or runs again; the call then returns when its turn comes.
+    ///   before the block runs, or runs again; the call then returns when its turn comes. In a store with a home, after
+    ///   an error of the block, the errors of ``catchUp()``.
     /// - Complexity: that of the block and of its commit, for each run. The next block begins after the commit of a
-    ///   block that runs before its transaction.
+    ///   block that runs before its transaction. In a store with a home, a block that throws takes one round trip to
+    ///   the home, and further ones if commits are missing. Calls at the same time share their round trips.
     @discardableResult
     public nonisolated(nonsending) func write<T: Sendable>(
         ifChanged policy: ChangedReads = .runAgain,

@@ -33,6 +33,10 @@ public struct Outcome: Sendable {
     /// inside the transaction, too. So the block may be called several times, and must do nothing but change objects.
     /// It must not wait for another commit, which may itself be waiting for the block.
     ///
+    /// In a store with a home, the block may throw because the working copy lacks commits of other machines. The engine
+    /// then waits until the copy has them, and calls the block again if they have changed a table that it has read. If
+    /// the home does not answer, this counts as a store that cannot be written to.
+    ///
     /// If the block or the commit throws, the attempt has failed. A busy or full store does not fail the attempt: the
     /// block is called again a second later. It is called again at most sixty times, unless the store is merely busy.
     /// The timeout does not count during this time. If another process has taken over the operation, nothing is

@@ -95,6 +95,40 @@ struct PassesOverHomeTests {
         try await worker.close()
     }
 
+    @Test("A block of `.done` that throws over an old copy runs again, and costs no attempt")
+    func throwingBlock() async throws {
+        let folder = try ScratchFolder()
+        let home = folder.file("home.sqlite")
+        func open(_ name: String) async throws -> ContextStack {
+            try await ContextStack.open(
+                .shared(FileHome(home), copy: folder.file("\(name).sqlite")),
+                models: Pipeline.models + [Stamp.self],
+                stack: .rootOnly
+            )
+        }
+        let (worker, other) = (try await open("worker"), try await open("other"))
+        let (attempts, blocks) = (Runs(), Runs())
+        let pipeline = try await Pipeline.open(worker, named: .work) { (attempt: Attempt<Named>) in
+            attempts.add(attempt.payload.name)
+            return .done { context in
+                blocks.add("block")
+                if try context.first(Stamp.where { $0.name == "other" }) != nil { return }
+                try other.meanwhile { $0.insert(Stamp(name: "other")) }
+                throw MissingStamp()
+            }
+        }
+        try await worker.write { context in _ = context.enqueue(Named(name: "one"), in: .work) }
+        try await pipeline.waitUntilIdle()
+        #expect(attempts.names == ["one"])
+        #expect(blocks.names == ["block", "block"])
+        let completed = try await worker.background { context in
+            try context.count(FinishedOperation.where { $0.result == .completed })
+        }
+        #expect(completed == 1)
+        try await other.close()
+        try await worker.close()
+    }
+
     @Test("Holds end by the clock of the home, and deadlines of callers count by that of the node")
     func homeClock() async throws {
         let folder = try ScratchFolder()
@@ -143,6 +177,8 @@ struct PassesOverHomeTests {
         try await harness.close()
     }
 }
+
+private struct MissingStamp: Error {}
 
 /// The names of the operations that handlers have begun.
 private final class Runs: Sendable {

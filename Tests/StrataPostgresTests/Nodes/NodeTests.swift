@@ -107,6 +107,25 @@ import Testing
         try await nodes.end()
     }
 
+    @Test("A block finds each row that the other node has committed before, or throws and runs again")
+    func throwingBlocks() async throws {
+        struct Missing: Error {}
+        let nodes = try PostgresNodes()
+        let (left, right) = (try await nodes.open("left"), try await nodes.open("right"))
+        for number in 1...20 {
+            let (writer, reader) = number.isMultiple(of: 2) ? (left, right) : (right, left)
+            let name = "\(number)"
+            try await writer.write { context in _ = context.insert(Account(name: name, balance: number)) }
+            try await reader.write { context in
+                guard let account = try context.first(Account.where { $0.name == name }) else { throw Missing() }
+                account.note = "found"
+            }
+        }
+        try await left.catchUp()
+        #expect(try await left.background { try $0.count(Account.where { $0.note == "found" }) } == 20)
+        try await nodes.end()
+    }
+
     @Test("A node that was closed continues with its copy, and a new node copies all rows")
     func closedNode() async throws {
         let nodes = try PostgresNodes()

@@ -9,9 +9,10 @@ extension Picture {
 }
 
 extension Press {
-    /// Checks that an article exists and may have another picture, before a client sends one.
+    /// Checks that an article exists and may have another picture, before a client sends one. Another node may have
+    /// added the article a moment ago.
     func checkPictures(of article: ObjectID<Article>) async throws {
-        try await stack.background { context in
+        try await stack.background(reads: .newest) { context in
             guard try context.exists(Article.where { $0.id == article }) else { throw Problem.notFound }
             try checkPictureCount(of: article, in: context)
         }

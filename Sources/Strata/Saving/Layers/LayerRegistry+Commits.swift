@@ -131,7 +131,7 @@ extension LayerRegistry {
 extension LayerRegistry.State {
     /// Whether commits, or changes of its parents' layers, have changed any table that a context has read, since it
     /// read that table. This includes the commits of the running transaction.
-    fileprivate func areStale(_ reads: ContextReadSet) -> Bool {
+    func areStale(_ reads: ContextReadSet) -> Bool {
         if log.areStale(reads) { return true }
         return inFlight.contains { commit in
             guard commit.sequence > reads.cursor.sequence else { return false }

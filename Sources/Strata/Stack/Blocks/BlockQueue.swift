@@ -60,6 +60,10 @@ extension StackCore {
     /// store with a home: an optimistic transaction may run a second time, with the home's lock. In a caller's own
     /// database, and over a parent, all runs are before the transaction.
     ///
+    /// In a store with a home, an error of a block before its transaction is final only if the block has read the
+    /// newest state of the home: see ``FailedReads``. A block inside an optimistic transaction runs again with the lock
+    /// instead.
+    ///
     /// - Parameters:
     ///   - parent: the parent of the new context. If nil, the context is directly over the store.
     ///   - limit: the maximum number of runs. If nil, the block runs once, and its reads are not checked.
@@ -70,7 +74,7 @@ extension StackCore {
     ///   - body: the block.
     ///   - commit: the work of an engine that is committed with the block.
     /// - Throws: errors thrown by the block and by the commit; then nothing is committed. `conflict` if other commits
-    ///   have changed what the block reads during each run.
+    ///   have changed what the block reads during each run. The errors of ``FailedReads/check(in:)``.
     nonisolated(nonsending) func runAndCommit<T: Sendable>(
         on queue: BlockQueue,
         over parent: ContextHandle? = nil,
@@ -112,6 +116,8 @@ extension StackCore {
     }
 
     /// Runs a block on the queue, and commits its changes if its reads are still valid.
+    ///
+    /// - Throws: ``StaleReads`` if the block must run again.
     private nonisolated(nonsending) func runBeforeTransaction<T: Sendable>(
         on queue: BlockQueue,
         over parent: ContextHandle?,
@@ -120,24 +126,36 @@ extension StackCore {
         _ commit: BlockCommit
     ) async throws -> T {
         let handle = try make(.private, named: nil, parent: parent, on: queue.executor)
-        return try await handle.run(stack: [handle], dropping: true, isLimited: false, span: .write) { context in
-            queue.waitForTransactions(of: context.store)
-            context.saving.refusal = .committedAfterBlock
-            if checksReads { context.reading.readRecord = ReadRecord(parents: context.path.dropLast()) }
-            do {
-                let value = try body(context)
-                let pending = try commit.begin(in: context)
-                commit.prepared()
-                var isCommitted = false
-                defer { commit.ended?(isCommitted) }
-                try context.carryOut(pending)
-                isCommitted = true
-                return value
-            } catch {
-                if let error = error as? StrataError, error.isAccessFailure { throw error }
-                // The block has read two different states of the store.
-                throw context.reading.readRecord?.isStale ?? false ? StaleReads() : error
+        let failed = Mutex<FailedReads?>(nil)
+        do {
+            return try await handle.run(stack: [handle], dropping: true, isLimited: false, span: .write) { context in
+                queue.waitForTransactions(of: context.store)
+                context.saving.refusal = .committedAfterBlock
+                if checksReads { context.reading.readRecord = ReadRecord(parents: context.path.dropLast()) }
+                var hasBegun = false
+                do {
+                    let value = try body(context)
+                    let pending = try commit.begin(in: context)
+                    hasBegun = true
+                    commit.prepared()
+                    var isCommitted = false
+                    defer { commit.ended?(isCommitted) }
+                    try context.carryOut(pending)
+                    isCommitted = true
+                    return value
+                } catch {
+                    if let error = error as? StrataError, error.isAccessFailure { throw error }
+                    // The block has read two different states of the store.
+                    if context.reading.readRecord?.isStale ?? false { throw StaleReads() }
+                    // Errors of a transaction come from the newest state, because it checks the reads first.
+                    if !hasBegun { failed.withLock { $0 = FailedReads(error, in: context) } }
+                    throw error
+                }
             }
+        } catch {
+            // The queue is free meanwhile, and calls that wait share one question to the home.
+            try await failed.withLock { $0 }?.check(in: engine)
+            throw error
         }
     }
 

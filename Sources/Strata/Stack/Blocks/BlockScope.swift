@@ -94,7 +94,8 @@ final class BlockScope: Sendable {
         state.withLock { $0.hasFailed = true }
     }
 
-    /// Records in the block's span the error that its caller receives. The block may not even have started.
+    /// Records in the block's span the error that its caller receives. The block may not even have started. In a store
+    /// with a home, the block may run again after the span has ended (``FailedReads``).
     func recordInSpan(_ error: any Error) {
         // A block that is about to run again has not failed.
         if let span, !(error is StaleReads), !(error is OutdatedTransaction) { span.record(error) }
