@@ -8,7 +8,7 @@ extension HomeDescription {
     /// - Parameter program: the description of the program's models.
     /// - Returns: nil if the store did not have these models before, or if a migration since then has stopped nodes.
     func part(for program: HomeDescription) -> HomeDescription? {
-        guard format == program.format, earlier.contains(program.key(in: generation)) else { return nil }
+        guard format == program.format, earlier.contains(program.earlierEntry(in: generation)) else { return nil }
         var part = program
         (part.generation, part.earlier) = (generation, earlier)
         let known = tablesByName
@@ -34,7 +34,7 @@ extension HomeDescription {
     /// The entry of ``earlier`` for these models.
     ///
     /// - Parameter generation: the generation of the store while it had these models.
-    func key(in generation: Int64) -> String { "\(key) \(generation)" }
+    func earlierEntry(in generation: Int64) -> String { "\(key) \(generation)" }
 
     /// A text from which a program recognises its models among those that a home has had: a hash of the models, their
     /// version, and the steps.
