@@ -46,6 +46,7 @@ struct StoreOpening {
                 home: measured,
                 state: state,
                 proposal: proposal,
+                description: state.description.part(for: proposal) ?? state.description,
                 url: url,
                 node: node,
                 schema: schema,
@@ -293,7 +294,7 @@ struct StoreOpening {
         to connection: Connection,
         _ configuration: Configuration
     ) throws -> HomeLink {
-        let description = copy.state.description
+        let description = copy.description
         let path = copy.url.path
         let follower = try HomeFollower(copy.home, path: path, configuration, description, metrics: copy.metrics)
         let reporter = NodeReporter(

@@ -8,7 +8,8 @@ import Strata
 struct TableChanges {
     private let sql: TableSQL
     private var deletes: RowBatch
-    private var inserts: RowBatch
+    /// The inserts by the number of their columns.
+    private var inserts: [Int: RowBatch] = [:]
     /// The updates by the indices of the changed columns.
     private var updates: [[Int]: RowBatch] = [:]
 
@@ -17,10 +18,10 @@ struct TableChanges {
     init(_ sql: TableSQL) {
         self.sql = sql
         deletes = RowBatch(sql.delete, sql.table, columns: [0])
-        inserts = RowBatch(sql.insert, sql.table, columns: Array(sql.table.columns.indices))
     }
 
-    /// - Throws: `validation` if PostgreSQL cannot have a value; `schemaMismatch` if the row has other columns.
+    /// - Throws: `validation` if PostgreSQL cannot have a value; `schemaMismatch` if the row has other columns, or if it
+    ///   lacks a column that has neither a default value nor NULL.
     mutating func append(_ change: HomeChanges.Change) throws {
         switch change {
         case .delete(let row):
@@ -28,7 +29,14 @@ struct TableChanges {
             try deletes.append([row[0]])
         case .insert(let row):
             try check(row.count)
-            try inserts.append(row)
+            if inserts[row.count] == nil {
+                inserts[row.count] = RowBatch(
+                    sql.insert(columnCount: row.count),
+                    table,
+                    columns: Array(row.indices)
+                )
+            }
+            try inserts[row.count]?.append(row)
         case .update(let before, let after):
             try check(before.count)
             try check(after.count)
@@ -45,11 +53,14 @@ struct TableChanges {
     /// The statements, in the order in which they must run.
     var statements: [PostgresStatement] {
         let keys = updates.keys.sorted { $0.lexicographicallyPrecedes($1) }
-        return deletes.statements + keys.flatMap { updates[$0]?.statements ?? [] } + inserts.statements
+        return deletes.statements + keys.flatMap { updates[$0]?.statements ?? [] }
+            + inserts.keys.sorted().flatMap { inserts[$0]?.statements ?? [] }
     }
 
     private func check(_ count: Int) throws {
-        guard count == table.columns.count else { throw mismatch }
+        guard (1...table.columns.count).contains(count),
+            table.columns[count...].allSatisfy({ $0.isOptional || $0.defaultValue != nil })
+        else { throw mismatch }
     }
 
     private var mismatch: StrataError {

@@ -52,8 +52,11 @@ struct TableSQL: Sendable {
 
     var count: String { "SELECT count(*) FROM \(name)" }
 
-    /// Takes an array for each column.
-    var insert: String { "INSERT INTO \(name) (\(columnList)) SELECT * FROM unnest(\(parameters(columns.count)))" }
+    /// Takes an array for each of the first columns. The other columns get their default values.
+    func insert(columnCount: Int) -> String {
+        let names = columns.prefix(columnCount).joined(separator: ", ")
+        return "INSERT INTO \(name) (\(names)) SELECT * FROM unnest(\(parameters(columnCount)))"
+    }
 
     /// Takes the ids, and then an array for each of the columns.
     ///

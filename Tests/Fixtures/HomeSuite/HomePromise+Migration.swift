@@ -170,8 +170,22 @@ extension HomePromise {
         ]
         try nodes[2].open()
         try expect("the items", is: try items(nodes[2]), expected)
+
+        // A node with the earlier models may also connect after the migration.
+        try nodes[2].publish(
+            store.changes {
+                try store.update(3, [("name", .text("c"))])
+                try store.insert([.integer(5), .null, .real(3), .null, .null])
+                try store.delete(4)
+            }
+        )
+        let later: [[StoredValue]] = [
+            changed, [.integer(3), .integer(3), .null, .text("c"), .null] + defaults,
+            [.integer(5), .null, .real(3), .null, .null] + defaults,
+        ]
+        try expect("the items after another node", is: try items(nodes[0]), later)
         let feed = try nodes[1].home.transactions(after: first.position, limit: 10)
-        try expect("the generations of the feed", is: feed.map(\.generation), [0, nil, nil])
+        try expect("the generations of the feed", is: feed.map(\.generation), [0, nil, nil, nil])
     }
 
     static func checkLockOfMigration(_ nodes: [HomeNode]) throws {

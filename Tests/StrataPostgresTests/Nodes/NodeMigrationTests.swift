@@ -174,15 +174,51 @@ import Testing
         try await nodes.end()
     }
 
-    @Test("A program that is older than the home is refused")
+    @Test("An earlier program starts again after an addition, with its copy and without one")
+    func restart() async throws {
+        let left = try await nodes.open("left")
+        try await insert("one", in: left)
+        try await left.close()
+        let right = try await openSecond("right")
+        try await right.write { context in
+            let item = try #require(try context.first(Item.all))
+            (item.rank, item.note) = (9, "noted")
+            let shelf = context.insert(Warehouse.Second.Shelf(label: "high"))
+            context.insert(Warehouse.Second.Box(number: 1, shelf: shelf, photo: Data(repeating: 1, count: 50_000)))
+        }
+        let old = [try await nodes.open("left"), try await nodes.open("other")]
+        for (number, node) in old.enumerated() {
+            let deleted = "deleted \(number)"
+            try await node.write { context in
+                try #require(try context.first(OldItem.where { $0.name == "one" })).count += 1
+                context.insert(OldItem(name: "from \(number)", count: 2))
+                context.insert(OldItem(name: deleted))
+            }
+            try await node.write { context in
+                context.delete(try #require(try context.first(OldItem.where { $0.name == deleted })))
+            }
+        }
+        try await right.catchUp()
+        let found = try await right.background { context in
+            try context.fetch(Item.sorted { $0.name.ascending }).map {
+                "\($0.name) \($0.rank) \($0.note ?? "-") \($0.count)"
+            }
+        }
+        #expect(found == ["from 0 7 - 2", "from 1 7 - 2", "one 9 noted 3"])
+        for node in old { try await node.close() }
+        _ = try await openSecond("left")
+        try await nodes.end()
+    }
+
+    @Test("A program that a migration has stopped is refused")
     func olderProgram() async throws {
         try await nodes.open("left").close()
-        try await openSecond("right").close()
+        try await openThird("right").close()
         for name in ["left", "other"] {
             let error = await #expect(throws: StrataError.self) { _ = try await nodes.open(name) }
             #expect(error?.code == .newerStore)
         }
-        _ = try await openSecond("left")
+        _ = try await openThird("left")
         try await nodes.end()
     }
 }

@@ -19,7 +19,8 @@ struct HomeDeparture: Sendable {
         guard state.description.schema.hasSameBytes(as: description.schema) else {
             throw StrataError(
                 .schemaMismatch,
-                "The models of the working copy are not those of \(home.name). Open the copy once with its program."
+                "The models of the working copy are not those of \(home.name). Open the copy once with the newest "
+                    + "program."
             )
         }
         // The triggers of full-text indexes may call functions.

@@ -71,17 +71,4 @@ extension HomeDescription {
         }
         return description
     }
-
-    /// A text from which a program recognises its models among those that a home has had: a hash of the models, their
-    /// version, and the steps.
-    var key: String {
-        let texts = ["\(version)", schema] + steps.sortedByBytes()
-        var hash = StableHash()
-        // A zero ends each text.
-        for text in texts {
-            hash.combine(text.utf8)
-            hash.combine(CollectionOfOne(0))
-        }
-        return String(hash.value, radix: 16)
-    }
 }

@@ -60,8 +60,8 @@ public protocol StoreHome: Sendable {
     /// Changes the description of the store, its tables and their rows in one transaction: all of it, or nothing.
     ///
     /// The node has the lock during the whole call, so that no other node commits meanwhile. ``open(_:busyTimeout:)``
-    /// then returns the new description. The connections of other nodes keep the tables that they know: their rows may
-    /// lack the columns that a migration has added.
+    /// then returns the new description. Nodes with the earlier models keep the tables that they know, also if they are
+    /// opened after the migration: their rows may lack the columns that it has added.
     ///
     /// - Parameters:
     ///   - limit: the seconds for which the call waits for the lock.
@@ -196,8 +196,8 @@ public struct HomeTransaction: Sendable {
     public let node: UUID
     /// When the transaction was published, by the clock of the node.
     public let time: Date
-    /// The changed rows. A row may lack the last columns of its table, if the node was opened before a migration has
-    /// added them: an inserted row has their default values, and an updated row keeps its values.
+    /// The changed rows. A row may lack the last columns of its table, if the node has the models from before a
+    /// migration that has added them: an inserted row has their default values, and an updated row keeps its values.
     public let changes: HomeChanges
     /// The ``HomeDescription/generation`` of the store after a migration; nil for all other transactions.
     public let generation: Int64?
@@ -286,7 +286,8 @@ public struct HomeDescription: Sendable, Hashable, Codable {
     public var tables: [HomeTable]
     /// The number of migrations after which programs with the earlier models could not continue.
     public var generation: Int64
-    /// Texts from which Strata recognises the models that the store had before its migrations.
+    /// Texts from which Strata recognises the models that the store had before its migrations. They also say whether
+    /// programs with these models can continue.
     public var earlier: [String]
 
     /// Creates a description.

@@ -138,8 +138,9 @@ extension WorkingCopy {
         let rows = try capture.finish()
         try connection.storeDefaults(in: proposal.tables.filter { !kept.contains(UTF8Text($0.name)) })
         var description = try proposal.inOrder(of: connection)
-        description.generation = state.description.generation + (reasons.isEmpty ? 0 : 1)
-        description.earlier = state.description.earlier + [state.description.key]
+        let old = state.description
+        description.generation = old.generation + (reasons.isEmpty ? 0 : 1)
+        description.earlier = old.earlier + [old.earlierEntry(in: old.generation)]
         description.tables = description.tables.map { withDefaults($0, pending) }
         let transaction = HomeTransaction(after: position, by: node, rows, generation: description.generation)
         try CopyRecord.move(to: transaction.position, on: connection)

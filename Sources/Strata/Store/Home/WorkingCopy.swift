@@ -11,6 +11,8 @@ struct WorkingCopy {
     let state: HomeState
     /// The description of this program's models.
     let proposal: HomeDescription
+    /// The store of the home as this program uses it: that of the home, or the part of it that an older program knows.
+    let description: HomeDescription
     let url: URL
     let node: UUID
     let schema: Schema
@@ -27,9 +29,12 @@ struct WorkingCopy {
     /// Whether the store of the home must be migrated to this program's models. Then the home has the models of an older
     /// program.
     ///
-    /// - Throws: `newerStore` if the home has the models of a newer program; `schemaMismatch`.
+    /// - Throws: `newerStore` if the home has the models of a newer program, and this one cannot continue;
+    ///   `schemaMismatch`.
     func needsMigration() throws -> Bool {
         let found = state.description
+        // The home has the models of a newer program, and this one uses a part of the store.
+        if description != found { return false }
         guard found.format <= StoreFile.formatVersion else {
             throw StrataError(
                 .newerStore,
@@ -64,17 +69,18 @@ struct WorkingCopy {
         {
             return false
         }
-        guard !found.earlier.contains(proposal.key) else {
+        guard !found.hadModels(of: proposal) else {
             throw StrataError(
                 .newerStore,
-                "A newer program has migrated the store of \(home.name), which had the models of this program before. Use "
-                    + "the newer program. To return to these models on purpose, raise `Migration(version:)`."
+                "A newer program has migrated the store of \(home.name), which had the models of this program before. "
+                    + "Programs with these models cannot continue. Use the newer program. To return to these models on "
+                    + "purpose, raise `Migration(version:)`."
             )
         }
         return true
     }
 
-    /// Makes the copy with the models of the home, unless there is one that continues from the home's state.
+    /// Makes the copy with the models of ``description``, unless there is one that continues from the home's state.
     ///
     /// A copy that does not continue is set aside under another name first, because it may contain commits that the
     /// home has lost. If only its models are old, it is removed.
@@ -158,12 +164,11 @@ struct WorkingCopy {
         return try obstacleOfModels(stored, on: connection)
     }
 
-    /// Compares the models of the copy with those of the home.
+    /// Compares the models of the copy with those of ``description``.
     ///
     /// - Throws: `schemaMismatch` if another program has changed the tables.
     private func obstacleOfModels(_ stored: StoreState, on connection: Connection) throws -> Obstacle? {
-        let other = Obstacle(reason: "its models differ from those of the home", remedy: .replace)
-        let description = state.description
+        let other = Obstacle(reason: "its models are those of another program", remedy: .replace)
         guard let record = stored.record, record.format == description.format,
             try CopyRecord.generation(on: connection) == description.generation
         else { return other }
@@ -267,7 +272,7 @@ struct WorkingCopy {
         }
         do {
             try make { connection in
-                let capture = RowCapture(of: state.description.tables.map(\.name), on: connection)
+                let capture = RowCapture(of: description.tables.map(\.name), on: connection)
                 try capture.start()
                 // The row is equal in all copies, because it came from one of them.
                 try connection.execute(HistorySQL.insertFirst, [.real(Date().timeIntervalSinceReferenceDate)])
@@ -282,15 +287,15 @@ struct WorkingCopy {
         }
     }
 
-    /// Copies all rows of the home.
+    /// Copies the rows of the home. The columns that this program knows are the first ones of each table.
     private func fill(_ connection: Connection, _ progress: CopyProgress) throws -> HomePosition {
-        let tables = state.description.tablesByName
+        let tables = description.tablesByName
         return try home.copy { table, rows in
             guard let columns = tables[UTF8Text(table)]?.columns.map(\.name) else { return }
             let names = columns.map(\.quotedIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
             let sql = "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
-            for row in rows { try connection.execute(sql, row) }
+            for row in rows { try connection.execute(sql, Array(row.prefix(columns.count))) }
             progress.advance(rows.count, of: table)
         }
     }
@@ -301,7 +306,7 @@ struct WorkingCopy {
     private func make(_ fill: (Connection) throws -> HomePosition) throws {
         TemporaryCopy.removeDead(for: url.path)
         let file = try TemporaryCopy(for: url.path, like: nil)
-        let models = try SchemaDescription(parsing: state.description.schema)
+        let models = try SchemaDescription(parsing: description.schema)
         do {
             let database = try DatabaseQueue(path: file.path, configuration: Self.configuration)
             try database.inDatabase { db in
@@ -314,18 +319,18 @@ struct WorkingCopy {
                 try StoreOpening.writeHeader(on: db)
                 try connection.execute("BEGIN IMMEDIATE")
                 try StoreSchema.createTables(
-                    of: state.description,
+                    of: description,
                     models,
                     on: connection,
                     fingerprint: Int64(state.fingerprint)
                 )
                 let record = CopyRecord(home: home.name, position: .start)
-                try record.create(on: connection, generation: state.description.generation)
+                try record.create(on: connection, generation: description.generation)
                 try CopyRecord.move(to: try fill(connection), on: connection)
                 try StoreSchema.record(
                     models,
-                    version: state.description.version,
-                    steps: state.description.steps,
+                    version: description.version,
+                    steps: description.steps,
                     on: connection
                 )
                 try connection.execute("COMMIT")

@@ -17,8 +17,8 @@ public struct MigrationPlan: Sendable, CustomStringConvertible {
     /// Whether the migration would first make a backup.
     public let needsBackup: Bool
     /// The reasons why nodes of a store with a home that have the earlier models open could not commit any more, one
-    /// line each. Empty if they could continue. Without a home, the reasons do not matter: see the guide "Operating a
-    /// fleet".
+    /// line each. Empty if they could continue, and start again. Without a home, the reasons do not matter: see the guide
+    /// "Operating a fleet".
     public let reasonsToStopNodes: [String]
 
     /// Whether the store needs no changes.
