@@ -17,7 +17,7 @@ import Testing
         #expect(lines.contains("steps      none"))
         #expect(lines.contains { $0.hasPrefix("history    2 commits, ") })
         #expect(lines.contains { $0.hasPrefix("newest     commit 2, ") && $0.hasSuffix("Z, editor") })
-        #expect(lines.contains { $0.hasPrefix("rate       ") && $0.hasSuffix(" in the last minute, 2 in the last hour") })
+        #expect(lines.contains { $0.hasPrefix("rate       ") && $0.hasSuffix(" minute, 2 in the last hour") })
         #expect(lines.contains { $0.hasPrefix("Article  Article     3  ") })
         let schema = try #require(lines.firstIndex(of: "model Article"))
         let text = try ContextStack.schemaText(of: Press.models)
