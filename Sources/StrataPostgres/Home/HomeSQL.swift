@@ -376,8 +376,8 @@ struct HomeSQL: Sendable {
         PostgresStatement(sql: "DELETE FROM \(nodes) WHERE at < now() - interval '1 day'")
     }
 
-    /// The reports: name, id of the node, number and id of its position, time, seconds since then, and the number and id
-    /// of the newest position of the home. One statement reads all of one moment.
+    /// The reports: name, id of the node, number and id of its position, time, seconds since then, and the number and
+    /// id of the newest position of the home. One statement reads all of one moment.
     func selectNodes() -> PostgresStatement {
         PostgresStatement(
             sql: """

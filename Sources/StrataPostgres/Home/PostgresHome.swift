@@ -130,12 +130,12 @@ public final class PostgresHome: StoreHome {
     ///   - timeout: the seconds after which a call gives up.
     /// - Throws: `invalidArgument` if the connection string is not valid, or leads to another place.
     package convenience init(_ connection: String, named name: String, timeout: TimeInterval) throws {
-        let prefix = "\(try ConnectionSettings(connection).place)/"
+        let prefix = try ConnectionSettings(connection).place + "/"
         guard name.hasBytePrefix(prefix) else {
             throw StrataError(
                 .invalidArgument,
-                "The home of this working copy is \(name), and the connection string leads to \(prefix). Give the hosts, "
-                    + "ports and database with which the program opens the home."
+                "The home of this working copy is \(name), and the connection string leads to \(prefix). Give the "
+                    + "hosts, ports and database with which the program opens the home."
             )
         }
         try self.init(connection, store: name.droppingFirstBytes(prefix.utf8.count), timeout: timeout)

@@ -56,8 +56,8 @@ package struct StoreSizes: Sendable {
     package var fileSize: Int { pageCount.multipliedReportingOverflow(by: pageSize).partialValue }
 }
 
-/// How many commits the history of a store has of the last time, by the clocks of the processes that have committed. In a
-/// store with a home, these are the commits of all nodes, as far as the working copy has them.
+/// How many commits the history of a store has of the last hour, by the clocks of the processes that have committed.
+/// In a store with a home, these are the commits of all nodes, as far as the working copy has them.
 package struct CommitRate: Sendable {
     package let lastMinute: Int
     package let lastHour: Int

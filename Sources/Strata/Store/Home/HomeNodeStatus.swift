@@ -32,9 +32,9 @@ public struct HomeNodeStatus: Sendable, Hashable {
     /// The number of transactions that the home has after ``position`` now; 0 if the node is ahead. The node may have
     /// applied some of them since its report.
     public var transactionsBehind: Int64 { newest.transactionCount(after: position) }
-    /// The number of transactions that the node has beyond the newest one of the home; usually 0. Otherwise the home has
-    /// lost them, for example in a failover to a standby that lacked them. The node cannot commit until its stack is
-    /// opened again.
+    /// The number of transactions that the node has beyond the newest one of the home; usually 0. Otherwise the home
+    /// has lost them, for example in a failover to a standby that lacked them. The node cannot commit until its stack
+    /// is opened again.
     public var transactionsAhead: Int64 { position.transactionCount(after: newest) }
 
     /// Creates a status.
