@@ -49,6 +49,22 @@ import Testing
         try await stack.close()
     }
 
+    @Test("A node that is ahead of a home that has lost transactions is marked")
+    func ahead() async throws {
+        let stack = try await open()
+        // A report of a node that has two transactions more.
+        let home = FileHome(folder.file("<b>home.sqlite"))
+        let proposal = HomeDescription(format: 0, version: 0, schema: "", steps: [], tables: [])
+        // The store exists, so the home does not use the proposal.
+        let newest = try home.open(proposal, busyTimeout: 5).position
+        let position = HomePosition(number: newest.number + 2, id: UUID())
+        _ = try home.report(position, of: UUID(), named: "other")
+        home.close()
+        let text = try await overview(of: stack)
+        #expect(text.contains(#"<span class="mark mark-bad">2 ahead</span>"#))
+        try await stack.close()
+    }
+
     @Test("A home that does not list its nodes is reported, and the page appears")
     func failure() async throws {
         let stack = try await open()

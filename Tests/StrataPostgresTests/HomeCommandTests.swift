@@ -126,6 +126,7 @@ import Testing
         let nodes = try #require(object["nodes"] as? [[String: Any]])
         #expect(nodes.map { $0["transaction"] as? Int } == [1, 2])
         #expect(nodes.map { $0["behind"] as? Int } == [1, 0])
+        #expect(nodes.map { $0["ahead"] as? Int } == [0, 0])
         #expect(nodes.allSatisfy { ($0["silence"] as? Double).map { $0 >= 0 } ?? false })
         let tables = try #require(object["tables"] as? [[String: Any]])
         let accounts = tables.filter { $0["name"] as? String == "Account" }
@@ -161,6 +162,65 @@ import Testing
         let run = await Run("home", "status", cluster.address, store)
         #expect(run.status == 0, "\(run.messages)")
         #expect(run.output.contains("  1 ahead  "), "\(run.output)")
+        let json = await Run("home", "status", cluster.address, store, "--json")
+        let nodes = try #require(try json.object()["nodes"] as? [[String: Any]])
+        #expect(nodes.map { $0["ahead"] as? Int } == [1])
+        #expect(nodes.map { $0["behind"] as? Int } == [0])
+    }
+
+    @Test("inspect asks the home of a working copy for the lag, and does not wait for a home that is away")
+    func inspected() async throws {
+        let proxy = try CuttingProxy(to: cluster.port)
+        defer { proxy.end() }
+        let connection = cluster.address(port: proxy.port) + " password=verysecret"
+        let (left, right) = (folder.file("left.sqlite"), folder.file("right.sqlite"))
+        for (copy, name) in [(left, "one"), (right, "two")] {
+            let home = try PostgresHome(connection, store: store)
+            let stack = try await ContextStack.open(.shared(home, copy: copy), models: Bank.models, stack: .rootOnly)
+            try await stack.write { context in _ = context.insert(Account(name: name, balance: 1)) }
+            try await stack.close()
+        }
+        func inspect(_ copy: URL) async throws -> [String: Any] {
+            let run = await Run("inspect", copy.path, "--home", connection, "--json")
+            #expect(run.status == 0, "\(run.messages)")
+            #expect(!run.output.contains("verysecret"))
+            return try #require(try run.object()["home"] as? [String: Any])
+        }
+        func code(_ home: [String: Any]) -> String? { (home["error"] as? [String: Any])?["code"] as? String }
+
+        let newest = try await inspect(right)
+        #expect(newest["behind"] as? Int == 0 && newest["ahead"] as? Int == 0 && newest["error"] is NSNull)
+        let late = try await inspect(left)
+        #expect(late["behind"] as? Int == 1 && late["ahead"] as? Int == 0 && late["error"] is NSNull)
+        let text = await Run("inspect", left.path, "--home", connection)
+        #expect(text.output.contains("\nlag        behind by 1; "), "\(text.output)")
+
+        proxy.set(.silent)
+        let away = try await inspect(left)
+        #expect(code(away) == "unreachable")
+        #expect(away["behind"] is NSNull && away["newest"] is NSNull)
+        #expect(away["transaction"] as? Int != nil)
+        proxy.set(.none)
+
+        let schema = store.quotedIdentifier
+        let fixture = try HomeFixture(store: store, on: cluster)
+        try fixture.query("DELETE FROM \(schema).strata_feed")
+        let expired = try await inspect(left)
+        #expect(code(expired) == "homeExpired")
+        #expect(expired["behind"] as? Int == 1)
+        try fixture.query("UPDATE \(schema).strata_home SET number = number - 2")
+        let ahead = try await inspect(right)
+        #expect(ahead["ahead"] as? Int == 2 && ahead["behind"] as? Int == 0)
+        let aheadText = await Run("inspect", right.path, "--home", connection)
+        #expect(aheadText.output.contains("\nlag        ahead by 2; "), "\(aheadText.output)")
+
+        let other = await Run("inspect", left.path, "--home", cluster.address)
+        #expect(other.status == 1)
+        #expect(other.messages.contains("The home of this working copy is postgresql://"), "\(other.messages)")
+        _ = try await makeStore()
+        let alone = await Run("inspect", file.path, "--home", connection)
+        #expect(alone.status == 1)
+        #expect(alone.messages.contains("is a store without a home"), "\(alone.messages)")
     }
 
     @Test("A move whose connection breaks leaves the store as it was, and can be repeated")

@@ -53,10 +53,13 @@ extension OverviewPage {
             var name = Cell.text(node.name)
             if let own, own.hasSameBytes(as: node.name) { name.note = "this node" }
             let isSilent = node.silence > Self.longSilence
+            let ahead = node.transactionsAhead
             table.add([
                 name, isSilent ? .mark("silent", Mark.warning) : .mark("reports", Mark.good),
                 .age(of: request.time.addingTimeInterval(-node.silence), at: request.time),
-                .number(node.position.number), .number(node.transactionsBehind),
+                .number(node.position.number),
+                ahead > 0
+                    ? .mark("\(ahead) ahead", Mark.bad, isNumber: true) : .number(node.transactionsBehind),
             ])
         }
         table.whenEmpty = "No node has reported yet."

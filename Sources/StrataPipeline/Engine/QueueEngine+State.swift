@@ -19,6 +19,8 @@ extension QueueEngine {
         var commits = Commits()
         /// The alarm for the next date that needs a pass.
         var alarm = Alarm()
+        /// How long passes wait for the claims of other nodes.
+        var claimBackoff = ClaimBackoff()
         /// The times at which the queues are measured.
         var gaugePace = GaugePace()
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Strata
 import Synchronization
@@ -71,7 +72,19 @@ final class QueueEngine: StackEngine {
             if isConcerned ?? true { state.work.hasUnseenWork = true }
             return isConcerned ?? true
         }
-        if isConcerned { schedulePass() }
+        if commits == nil, stack.hasHome { schedulePassAfterOthers() } else if isConcerned { schedulePass() }
+    }
+
+    /// Requests a pass after a commit of another node, which wakes the engines of all nodes: see ``ClaimBackoff``.
+    private func schedulePassAfterOthers() {
+        guard let wait = state.withLock({ $0.claimBackoff.beginWait() }) else { return }
+        if wait == .zero { return schedulePass() }
+        // By the time of the machine, and not by the clock of the pipelines: the wait depends on the network.
+        DispatchQueue.global().asyncAfter(deadline: .now() + wait.seconds) { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.claimBackoff.endWait() }
+            schedulePass()
+        }
     }
 
     private static func isConcerned(_ changes: ChangeSet) -> Bool {

@@ -376,14 +376,14 @@ struct HomeSQL: Sendable {
         PostgresStatement(sql: "DELETE FROM \(nodes) WHERE at < now() - interval '1 day'")
     }
 
-    /// The reports: name, id of the node, number and id of its position, time, seconds since then, and the number of
-    /// transactions that the home has after the position.
+    /// The reports: name, id of the node, number and id of its position, time, seconds since then, and the number and
+    /// id of the newest position of the home. One statement reads all of one moment.
     func selectNodes() -> PostgresStatement {
         PostgresStatement(
             sql: """
                 SELECT n.name, n.node, n.number, n.id, n.at,
                     GREATEST(extract(epoch FROM clock_timestamp() - n.at), 0)::double precision,
-                    GREATEST(h.number - n.number, 0)
+                    h.number, h.id
                 FROM \(nodes) AS n CROSS JOIN \(home) AS h ORDER BY n.name
                 """
         )

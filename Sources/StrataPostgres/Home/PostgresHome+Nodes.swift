@@ -48,7 +48,10 @@ extension PostgresHome {
                         ),
                         time: try rows.time(row: row, column: 4),
                         silence: try rows.real(row: row, column: 5),
-                        transactionsBehind: try rows.integer(row: row, column: 6)
+                        newest: HomePosition(
+                            number: try rows.integer(row: row, column: 6),
+                            id: try rows.uuid(row: row, column: 7)
+                        )
                     )
                 }
             }

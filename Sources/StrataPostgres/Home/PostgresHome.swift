@@ -122,6 +122,25 @@ public final class PostgresHome: StoreHome {
         listener = NotificationListener(settings, sql.listen(), timeout: timeout)
     }
 
+    /// Describes the home that a working copy names.
+    ///
+    /// - Parameters:
+    ///   - connection: a connection string of libpq that leads to the hosts and the database of the home.
+    ///   - name: the name of the home in the copy.
+    ///   - timeout: the seconds after which a call gives up.
+    /// - Throws: `invalidArgument` if the connection string is not valid, or leads to another place.
+    package convenience init(_ connection: String, named name: String, timeout: TimeInterval) throws {
+        let prefix = try ConnectionSettings(connection).place + "/"
+        guard name.hasBytePrefix(prefix) else {
+            throw StrataError(
+                .invalidArgument,
+                "The home of this working copy is \(name), and the connection string leads to \(prefix). Give the "
+                    + "hosts, ports and database with which the program opens the home."
+            )
+        }
+        try self.init(connection, store: name.droppingFirstBytes(prefix.utf8.count), timeout: timeout)
+    }
+
     deinit { close() }
 
     public func listen(_ notify: @escaping @Sendable () -> Void) { listener.start(notify) }

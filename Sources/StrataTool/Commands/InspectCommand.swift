@@ -12,20 +12,25 @@ struct InspectCommand: ToolCommand {
     )
 
     @OptionGroup var file: StoreArgument
+    @OptionGroup var home: HomeOptions
     @OptionGroup var output: OutputOptions
 
     func run(on console: Console) async throws {
         // Found before the command opens the file itself.
         let processes = StoreProcesses(of: file.store)
-        let report = try await file.reading { stack in
-            StoreReport(
+        var report = try await file.reading { stack in
+            let time = Date()
+            return StoreReport(
                 file: file.store,
                 record: try await stack.storeRecord(),
                 statistics: try await stack.recordedStatistics(),
+                rate: try await stack.commitRate(at: time),
                 processes: processes,
-                time: Date()
+                time: time
             )
         }
+        // The copy was read before, so a copy whose program commits meanwhile does not seem to be ahead.
+        report.comparison = try home.compare(report.record.home, of: file.store)
         if output.json { try console.print(report.json) } else { try console.print(report.lines) }
     }
 }

@@ -7,10 +7,13 @@ struct StoreReport {
     let file: String
     let record: StoreRecord
     let statistics: StoreStatistics
+    let rate: CommitRate
     /// Nil if the system does not tell.
     let processes: StoreProcesses?
     /// When the store was read.
     let time: Date
+    /// What the home of a working copy has answered.
+    var comparison = HomeComparison.notAsked
 
     // MARK: For people
 
@@ -40,11 +43,12 @@ struct StoreReport {
             ("steps", record.steps.isEmpty ? "none" : record.steps.joined(separator: ", ")),
             ("history", "\(statistics.history.commitCount) commits, \(statistics.history.size) bytes"),
             ("newest", newest),
+            ("rate", rateText),
             ("processes", StoreProcesses.text(processes)),
         ]
     }
 
-    /// What a working copy knows of its home, without asking it.
+    /// What a working copy knows of its home, and the answer of the home if it was asked.
     private var homeFacts: [(name: String, value: String)] {
         guard let home = record.home else { return [] }
         return [
@@ -58,7 +62,13 @@ struct StoreReport {
         ]
     }
 
+    private var rateText: String {
+        let text = "\(rate.lastMinute) commits in the last minute, \(rate.lastHour) in the last hour"
+        return rate.isComplete ? text : text + ", or more: the history does not reach back so far"
+    }
+
     private var lag: String {
+        if let position = record.home?.position, let text = comparison.text(position) { return text }
         let age = record.newest?.time.map { Timestamp.age(since: $0, at: time) }
         let text = age.map { "the newest commit of this copy is \($0) old" } ?? "this copy has no commit yet"
         return text + "; only the home knows whether it has newer ones"
@@ -102,6 +112,8 @@ struct StoreReport {
                 .object([
                     ("commitCount", .count(statistics.history.commitCount)),
                     ("size", .count(statistics.history.size)),
+                    ("lastMinute", .count(rate.lastMinute)),
+                    ("lastHour", .count(rate.lastHour)),
                 ])
             ),
             ("newest", newestJSON),
@@ -121,10 +133,12 @@ struct StoreReport {
 
     private var homeJSON: JSON {
         guard let home = record.home else { return .null }
-        return .object([
+        var fields: [(name: String, value: JSON)] = [
             ("name", .text(home.name)), ("node", .orNull(home.node)),
             ("transaction", .orNull(home.position?.number)), ("id", .orNull(home.position?.id.uuidString)),
-        ])
+        ]
+        fields += comparison.fields(home.position)
+        return .object(fields)
     }
 
     private var processesJSON: JSON {

@@ -226,9 +226,7 @@ public final class FileHome: StoreHome {
     }
 
     public func nodes() throws -> [HomeNodeStatus] {
-        try perform(.nodes) { files in
-            try files.nodes(newest: try files.store.read { try $0.position() }, at: faults.time)
-        }
+        try perform(.nodes) { files in try files.nodes(at: faults.time) }
     }
 
     public func listen(_ notify: @escaping @Sendable () -> Void) {

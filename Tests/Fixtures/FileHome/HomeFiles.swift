@@ -87,20 +87,20 @@ struct HomeFiles: Sendable {
     }
 
     /// The last reports of the nodes, in the order of their names.
-    func nodes(newest: HomePosition, at time: Date) throws -> [HomeNodeStatus] {
-        try ids.read { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM nodes ORDER BY name").map { row in
-                let position = HomePosition(number: row["number"], id: row["uuid"])
-                let reported = Date(timeIntervalSinceReferenceDate: row["time"])
-                return HomeNodeStatus(
-                    name: row["name"],
-                    id: row["node"],
-                    position: position,
-                    time: reported,
-                    silence: max(time.timeIntervalSince(reported), 0),
-                    transactionsBehind: max(newest.number - position.number, 0)
-                )
-            }
+    func nodes(at time: Date) throws -> [HomeNodeStatus] {
+        let rows = try ids.read { try Row.fetchAll($0, sql: "SELECT * FROM nodes ORDER BY name") }
+        // The reports come first: a node that commits in between must not seem to be ahead.
+        let newest = try store.read { try $0.position() }
+        return rows.map { row in
+            let reported = Date(timeIntervalSinceReferenceDate: row["time"])
+            return HomeNodeStatus(
+                name: row["name"],
+                id: row["node"],
+                position: HomePosition(number: row["number"], id: row["uuid"]),
+                time: reported,
+                silence: max(time.timeIntervalSince(reported), 0),
+                newest: newest
+            )
         }
     }
 

@@ -23,6 +23,8 @@ extension HomePromise {
         try expect("the ids", is: found.map(\.id), [nodes[0].id, nodes[1].id])
         try expect("the positions", is: found.map(\.position), [.start, published[1]])
         try expect("the missing transactions", is: found.map(\.transactionsBehind), [3, 1])
+        try expect("the surplus transactions", is: found.map(\.transactionsAhead), [0, 0])
+        try expect("the newest positions", is: found.map(\.newest), [published[2], published[2]])
         try expect(found.allSatisfy { (0..<3600).contains($0.silence) }, "The nodes are silent: \(found)")
         try expect(abs(found[0].time.timeIntervalSince(first.time)) < 0.001, "The time is \(found[0].time).")
         // A later report replaces the earlier one, also that of another opening of the same node.
@@ -32,6 +34,11 @@ extension HomePromise {
         try expect("the id", is: replaced[1].id, nodes[2].id)
         try expect("the missing transactions", is: replaced.map(\.transactionsBehind), [3, 0])
         try expect(replaced[1].time >= found[1].time, "The time of the report is not new: \(replaced)")
+        // A node that has seen transactions which the home has lost.
+        try nodes[2].report(HomePosition(number: 5, id: UUID()), "second")
+        let ahead = try nodes[0].home.nodes()
+        try expect("the surplus transactions", is: ahead.map(\.transactionsAhead), [0, 2])
+        try expect("the missing transactions", is: ahead.map(\.transactionsBehind), [3, 0])
     }
 }
 

@@ -53,7 +53,39 @@ struct NodeReporterTests {
         }
         #expect(try gauge("strata.home.behind", of: "left") == 0)
         #expect(try gauge("strata.home.behind", of: "right") == 1)
+        #expect(try gauge("strata.home.ahead", of: "right") == 0)
         for stack in [left, right] { try await stack.close() }
+    }
+
+    @Test("A node that is ahead of a home that has lost transactions is seen by all nodes, and by its gauge")
+    func ahead() async throws {
+        let stack = try await open("node")
+        for name in ["one", "two"] {
+            try await stack.write { context in _ = context.insert(Account(name: name, balance: 1)) }
+        }
+        let home = FileHome(fleet.home)
+        _ = try home.open(try fleet.description(), busyTimeout: 5)
+        try home.rewind(to: 1)
+        home.close()
+        try reporter(stack).report()
+        let node = try #require(try await stack.nodes().first)
+        #expect(node.position.number == 3 && node.newest.number == 1)
+        #expect(node.transactionsAhead == 2)
+        #expect(node.transactionsBehind == 0)
+        #expect(try gauge("strata.home.ahead", of: "node") == 2)
+        #expect(try gauge("strata.home.behind", of: "node") == 0)
+        try await stack.close()
+    }
+
+    @Test("Numbers of transactions between positions do not overflow")
+    func transactionCount() {
+        func count(from first: Int64, to last: Int64) -> Int64 {
+            HomePosition(number: last, id: UUID()).transactionCount(after: HomePosition(number: first, id: UUID()))
+        }
+        #expect(count(from: 3, to: 5) == 2)
+        #expect(count(from: 5, to: 5) == 0)
+        #expect(count(from: 5, to: 3) == 0)
+        #expect(count(from: .min, to: .max) == .max)
     }
 
     @Test("A stack reports its last position when it is closed")

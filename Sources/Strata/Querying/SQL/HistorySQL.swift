@@ -49,6 +49,13 @@ enum HistorySQL {
         (SELECT "total" FROM "strata_history" ORDER BY "sequence" DESC LIMIT 1), \
         (SELECT "total" - coalesce(length("changes"), 0) FROM "strata_history" ORDER BY "sequence" LIMIT 1)
         """
+    /// The numbers of commits after two times, and whether the oldest row is not after the second time, or is that of
+    /// the creation of the store.
+    static let countSince = """
+        SELECT coalesce(sum("time" > ?1), 0), coalesce(sum("time" > ?2), 0), \
+        (SELECT "sequence" = 0 OR "time" <= ?2 FROM "strata_history" ORDER BY "sequence" LIMIT 1) \
+        FROM "strata_history" WHERE "sequence" > 0
+        """
     static let select = """
         SELECT "sequence", "time", "author", "changes" FROM "strata_history" WHERE "sequence" > ? ORDER BY "sequence" LIMIT ?
         """

@@ -56,6 +56,15 @@ package struct StoreSizes: Sendable {
     package var fileSize: Int { pageCount.multipliedReportingOverflow(by: pageSize).partialValue }
 }
 
+/// How many commits the history of a store has of the last hour, by the clocks of the processes that have committed.
+/// In a store with a home, these are the commits of all nodes, as far as the working copy has them.
+package struct CommitRate: Sendable {
+    package let lastMinute: Int
+    package let lastHour: Int
+    /// Whether the history reaches back an hour, or to the first commit. Otherwise the numbers may be too small.
+    package let isComplete: Bool
+}
+
 /// Access to a store whose models the program does not have.
 ///
 /// The stack is opened with ``StoreConfiguration/allowsUnopenedModels``, with some models or none. These functions work
@@ -77,6 +86,19 @@ extension ContextStack {
         try await maintain { store, _ in
             try store.reading { connection, _ in
                 try connection.storeSizes(path: store.path, journalSize: store.journal.size)
+            }
+        }
+    }
+
+    /// Counts the commits of the last minute and the last hour.
+    ///
+    /// - Parameter time: the end of both.
+    /// - Throws: errors of the store; `closed`.
+    /// - Complexity: O(commits of the history).
+    package func commitRate(at time: Date) async throws -> CommitRate {
+        try await maintain { store, cancellation in
+            try store.reading { connection, _ in
+                try cancellation.interrupting(connection) { try connection.commitRate(at: time) }
             }
         }
     }
@@ -196,6 +218,20 @@ extension Connection {
             journalSize: journalSize,
             history: history,
             historySize: isDamaged ? 0 : max(Int(clamping: size), 0)
+        )
+    }
+
+    fileprivate func commitRate(at time: Date) throws -> CommitRate {
+        let end = time.timeIntervalSinceReferenceDate
+        let counts = try row(HistorySQL.countSince, [.real(end - 60), .real(end - 3600)])
+        guard counts.count == 3, case .integer(let minute) = counts[0], case .integer(let hour) = counts[1] else {
+            throw StoreIdentity.damaged.naming(path)
+        }
+        // The history is pruned from its beginning. A store without a history has one row, that of its newest commit.
+        return CommitRate(
+            lastMinute: Int(clamping: minute),
+            lastHour: Int(clamping: hour),
+            isComplete: counts[2] == .integer(1)
         )
     }
 

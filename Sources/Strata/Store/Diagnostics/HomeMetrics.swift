@@ -16,6 +16,7 @@ final class HomeMetrics: Sendable {
     private let applied: Counter
     private let lag: Gauge
     private let behind: Gauge
+    private let ahead: Gauge
     private let clock: Gauge
     private let copiedRows: Gauge
     private let expectedRows: Gauge
@@ -32,6 +33,7 @@ final class HomeMetrics: Sendable {
         applied = source.counter(.appliedTransactions)
         lag = source.gauge(.homeLag)
         behind = source.gauge(.transactionsBehind)
+        ahead = source.gauge(.transactionsAhead)
         clock = source.gauge(.clockDifference)
         copiedRows = source.gauge(.copiedRows)
         expectedRows = source.gauge(.expectedRows)
@@ -64,8 +66,11 @@ final class HomeMetrics: Sendable {
         lag.record(seconds)
     }
 
-    /// Records the number of transactions that the working copy lacks.
-    func noteBehind(_ count: Int64) { behind.record(count) }
+    /// Records the number of transactions that the working copy lacks, and the number of those that only the copy has.
+    func noteDistance(behind: Int64, ahead: Int64) {
+        self.behind.record(behind)
+        self.ahead.record(ahead)
+    }
 
     /// Records by how many seconds the clock of this node is ahead of that of the home.
     func noteClock(_ seconds: Double) { clock.record(seconds) }

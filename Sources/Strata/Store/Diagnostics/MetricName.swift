@@ -21,6 +21,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case appliedTransactions = "strata.home.applied"
     case homeLag = "strata.home.lag"
     case transactionsBehind = "strata.home.behind"
+    case transactionsAhead = "strata.home.ahead"
     case clockDifference = "strata.home.clock"
     case workingCopies = "strata.home.copies"
     case copiedRows = "strata.home.copy.rows"

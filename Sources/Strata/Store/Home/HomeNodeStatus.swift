@@ -26,9 +26,16 @@ public struct HomeNodeStatus: Sendable, Hashable {
     public let time: Date
     /// The seconds since the report, by the clock of the home.
     public let silence: TimeInterval
-    /// The number of transactions that the home has after ``position`` now. The node may have applied some of them
-    /// since its report.
-    public let transactionsBehind: Int64
+    /// The newest transaction of the home when this status was read.
+    public let newest: HomePosition
+
+    /// The number of transactions that the home has after ``position`` now; 0 if the node is ahead. The node may have
+    /// applied some of them since its report.
+    public var transactionsBehind: Int64 { newest.transactionCount(after: position) }
+    /// The number of transactions that the node has beyond the newest one of the home; usually 0. Otherwise the home
+    /// has lost them, for example in a failover to a standby that lacked them. The node cannot commit until its stack
+    /// is opened again.
+    public var transactionsAhead: Int64 { position.transactionCount(after: newest) }
 
     /// Creates a status.
     public init(
@@ -37,13 +44,13 @@ public struct HomeNodeStatus: Sendable, Hashable {
         position: HomePosition,
         time: Date,
         silence: TimeInterval,
-        transactionsBehind: Int64
+        newest: HomePosition
     ) {
         self.name = name
         self.id = id
         self.position = position
         self.time = time
         self.silence = silence
-        self.transactionsBehind = transactionsBehind
+        self.newest = newest
     }
 }

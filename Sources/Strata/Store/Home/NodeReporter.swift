@@ -93,7 +93,10 @@ final class NodeReporter: Sendable {
             let start = Date()
             let moment = try follower.home.report(position, of: node, named: name)
             let end = Date()
-            metrics?.noteBehind(max(moment.position.number - position.number, 0))
+            metrics?.noteDistance(
+                behind: moment.position.transactionCount(after: position),
+                ahead: position.transactionCount(after: moment.position)
+            )
             // Otherwise the clock was set during the call, and the call measures nothing.
             if end >= start {
                 let difference = Self.clockDifference(from: start, to: end, home: moment.time)

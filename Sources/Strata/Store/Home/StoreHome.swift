@@ -151,6 +151,9 @@ public protocol StoreHome: Sendable {
     func report(_ position: HomePosition, of node: UUID, named name: String) throws -> HomeMoment
 
     /// The nodes that have reported within a day, in the order of their names. Gives up after a few seconds.
+    ///
+    /// ``HomeNodeStatus/newest`` is read together with the reports, or after them. Otherwise a node that commits in
+    /// between would seem to be ahead.
     func nodes() throws -> [HomeNodeStatus]
 
     /// Calls a function after transactions of other nodes, on any thread. Calls may be missing: the connection can be
@@ -180,6 +183,14 @@ public struct HomePosition: Sendable, Hashable {
     public init(number: Int64, id: UUID) {
         self.number = number
         self.id = id
+    }
+
+    /// The number of transactions from another point to this one, by their numbers; 0 if this point is not later.
+    package func transactionCount(after other: HomePosition) -> Int64 {
+        guard number > other.number else { return 0 }
+        // A position that was read may have any number.
+        let (count, isTooLarge) = number.subtractingReportingOverflow(other.number)
+        return isTooLarge ? .max : count
     }
 
     /// The point before the first transaction.

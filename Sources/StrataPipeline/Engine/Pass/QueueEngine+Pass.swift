@@ -11,12 +11,15 @@ extension QueueEngine {
         guard let input = collectInput() else { return }
         guard !input.isEmpty else { return setAlarm() }
         var result = PassResult(memory: input.memory)
+        // The number of claims of the first run, which the copy may have allowed and the home may refuse.
+        var found: Int?
         do {
             // A pass is a function of its input and the store, so it can run twice.
             try transact(access: input.mustWrite ? .newest : .look) { transaction in
                 let repository = OperationRepository(transaction, now: input.now, input.rules)
                 let isUnchanged = try repository.adopt(input.memory.cachedFacts)
                 result = try PassDispatcher.dispatch(input, repository, isUnchanged: isUnchanged)
+                found = found ?? result.claims.count
             }
         } catch {
             // No work is lost; the pass is tried again.
@@ -24,6 +27,7 @@ extension QueueEngine {
             setAlarm(at: clock.now.addingTimeInterval(Self.storePause))
             return reportStoreFailure(error, input.consumers.values.map(\.events))
         }
+        state.withLock { $0.claimBackoff.note(found: found ?? 0, claimed: result.claims.count) }
         conclude(input, result)
     }
 

@@ -20,7 +20,6 @@
             let home = try argument.home()
             defer { home.close() }
             try home.requireStore()
-            // The nodes come first: one that has more transactions than a later state of the home is ahead of it.
             let nodes = try home.nodes()
             let status = try home.status()
             if output.json {
@@ -38,7 +37,7 @@
             for node in nodes {
                 let age = Timestamp.age(since: now.addingTimeInterval(-node.silence), at: now)
                 list.add([
-                    .text(node.name), .number(node.position.number), lag(of: node), .text("\(age) ago"),
+                    .text(node.name), .number(node.position.number), Self.lag(of: node), .text("\(age) ago"),
                 ])
             }
             var table = TextTable(["table", "rows"])
@@ -54,8 +53,8 @@
         }
 
         /// The number of transactions that a node lacks, or that a home has lost and the node has.
-        private func lag(of node: HomeNodeStatus) -> TextTable.Cell {
-            let ahead = node.position.number - position.number
+        private static func lag(of node: HomeNodeStatus) -> TextTable.Cell {
+            let ahead = node.transactionsAhead
             return ahead > 0 ? .text("\(ahead) ahead") : .number(node.transactionsBehind)
         }
 
@@ -86,8 +85,8 @@
         private static func json(_ node: HomeNodeStatus) -> JSON {
             .object([
                 ("name", .text(node.name)), ("transaction", .integer(node.position.number)),
-                ("behind", .integer(node.transactionsBehind)), ("time", .time(node.time)),
-                ("silence", .orNull(node.silence)),
+                ("behind", .integer(node.transactionsBehind)), ("ahead", .integer(node.transactionsAhead)),
+                ("time", .time(node.time)), ("silence", .orNull(node.silence)),
             ])
         }
 
