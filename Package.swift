@@ -396,7 +396,7 @@ let package = Package(
         .target(
             name: "PostgresCluster",
             path: "Tests/Fixtures/PostgresCluster",
-            exclude: ["cluster.sh"]
+            exclude: ["cluster.sh", "pooler.sh"]
         ),
         // Gives homes to the stores of all tests, if the environment says so. The target in C does it when a program is
         // loaded.

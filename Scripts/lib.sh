@@ -33,7 +33,16 @@ install_packages() {
     fi
     step "installing $*"
     ${as_root[@]+"${as_root[@]}"} apt-get update -qq >&2
-    DEBIAN_FRONTEND=noninteractive ${as_root[@]+"${as_root[@]}"} apt-get install -y -qq "$@" >&2
+    # Debian starts the servers of new packages as services, unless this program exists and refuses. The tests start
+    # their servers themselves.
+    local policy=/usr/sbin/policy-rc.d
+    (
+        if [[ ! -e "$policy" ]]; then
+            trap '${as_root[@]+"${as_root[@]}"} rm -f "$policy"' EXIT
+            printf '#!/bin/sh\nexit 101\n' | ${as_root[@]+"${as_root[@]}"} install -m 755 /dev/stdin "$policy"
+        fi
+        DEBIAN_FRONTEND=noninteractive ${as_root[@]+"${as_root[@]}"} apt-get install -y -qq "$@" >&2
+    )
 }
 
 has_sqlite_header() {
@@ -132,6 +141,9 @@ ensure_servers() {
         missing+=(apache2-bin)
     fi
     has_postgres || missing+=(postgresql)
+    if [[ "$(uname)" == Linux ]] && ! PATH="$PATH:/usr/sbin:/usr/local/sbin" command -v pgbouncer >/dev/null; then
+        missing+=(pgbouncer)
+    fi
     if [[ ${#missing[@]} -gt 0 ]]; then install_packages "${missing[@]}"; fi
     ensure_python_servers
 }

@@ -23,14 +23,14 @@ final class HomeFixture {
 
     /// A home that is open.
     ///
-    /// - Parameter port: the port of a proxy; nil for the server's.
+    /// - Parameter port: the port of a proxy or pooler; nil for the server's.
     func home(
         port: Int? = nil,
         busyTimeout: TimeInterval = 60,
         timeout: TimeInterval = 10,
         lockTimeout: TimeInterval = 5,
         retention: PostgresHome.Retention = PostgresHome.Retention(),
-        preparesStatements: Bool = true,
+        preparesStatements: Bool? = nil,
         synchronous: StoreConfiguration.Synchronous = .full
     ) throws -> PostgresHome {
         let home = try PostgresHome(
@@ -47,11 +47,13 @@ final class HomeFixture {
     }
 
     /// Runs a statement as another program would.
+    ///
+    /// - Parameter port: the port of a pooler; nil for the server's.
     @discardableResult
-    func query(_ sql: String) throws -> PostgresRows {
+    func query(_ sql: String, port: Int? = nil) throws -> PostgresRows {
         let deadline = Deadline(seconds: 30)
         let connection = try PostgresConnection.open(
-            ConnectionSettings(cluster.address),
+            ConnectionSettings(cluster.address(port: port ?? cluster.port)),
             preparesStatements: false,
             until: deadline
         )

@@ -189,10 +189,11 @@ import Testing
         #expect(try pair.home.reserveIDs(10) + 10 <= pair.home.reserveIDs(1))
     }
 
-    @Test("The lock of a node that does not answer ends after the time of the lock")
-    func deadNode() throws {
+    @Test("The lock of a node that does not answer ends after the time of the lock", arguments: Route.allCases)
+    func deadNode(_ route: Route) throws {
         let fixture = try HomeFixture()
-        let (dead, other) = (try fixture.home(lockTimeout: 1), try fixture.home())
+        let dead = try fixture.home(port: route.port(of: fixture.cluster), lockTimeout: 1)
+        let other = try fixture.home()
         _ = try dead.lock(after: .start, limit: 1)
         #expect(try other.lock(after: .start, limit: 1).isEmpty)
         let transaction = other.transaction(after: .start, try SampleStore.insertion(1))

@@ -9,10 +9,10 @@ import Testing
 
 @testable import StrataPostgres
 
-/// Connections with TLS to a server with a certificate, and passwords. The address `0.0.0.0` leads to this machine, but
-/// Strata takes it for that of another one.
+/// Connections with TLS to a server with a certificate, passwords, and certificates of clients. The address `0.0.0.0`
+/// leads to this machine, but Strata takes it for that of another one.
 @Suite("TLS and passwords of PostgreSQL", .timeLimit(.minutes(3)), .serialized) struct TransportSecurityTests {
-    /// A server with TLS, and a role with a password.
+    /// A server with TLS, a role with a password, and one that needs a certificate.
     private final class Server: Sendable {
         let certificates: ServerCertificates
         let cluster: PostgresCluster
@@ -23,12 +23,18 @@ import Testing
             cluster = try PostgresCluster(certificates: certificates)
             let fixture = try HomeFixture(on: cluster)
             try fixture.query("CREATE ROLE member LOGIN PASSWORD '\(password)'")
-            try fixture.query("GRANT CREATE ON DATABASE postgres TO member")
+            try fixture.query("CREATE ROLE certified LOGIN")
+            try fixture.query("GRANT CREATE ON DATABASE postgres TO member, certified")
         }
 
         /// The address without a password.
-        func address(host: String = ServerCertificates.host, authority: String? = nil, _ rest: String = "") -> String {
-            "host=\(host) hostaddr=0.0.0.0 port=\(cluster.port) user=member dbname=postgres connect_timeout=5 "
+        func address(
+            host: String = ServerCertificates.host,
+            authority: String? = nil,
+            user: String = "member",
+            _ rest: String = ""
+        ) -> String {
+            "host=\(host) hostaddr=0.0.0.0 port=\(cluster.port) user=\(user) dbname=postgres connect_timeout=5 "
                 + "sslrootcert=\(authority ?? certificates.authority.path) \(rest)"
         }
 
@@ -127,6 +133,37 @@ import Testing
         let refusal = try error("host=127.0.0.1 port=\(port) user=member dbname=postgres")
         #expect(refusal.code == .unreachable)
         #expect(refusal.message.contains("Try again when the server answers."), "\(refusal)")
+    }
+
+    // MARK: Certificates of clients
+
+    @Test("A client with a certificate of the server's authority is let in, without a password")
+    func certified() throws {
+        let certificate = try server.certificates.client("certified")
+        let home = try server.home(server.address(user: "certified", certificate))
+        defer { home.close() }
+        _ = try home.open(SampleStore.description, busyTimeout: 5)
+        try home.publishNext(SampleStore.insertion(1))
+    }
+
+    @Test("A client without a certificate, or with that of another user or authority, is refused")
+    func uncertified() throws {
+        // Without a path, libpq would look for a certificate in the user's folder.
+        let missing = try error(server.address(user: "certified", "sslcert=/nowhere/client.crt"))
+        #expect(missing.message.contains("requires a valid client certificate"), "\(missing)")
+
+        let certificateOfOther = try server.certificates.client("other")
+        let other = try error(server.address(user: "certified", certificateOfOther))
+        #expect(other.message.contains("certificate authentication failed"), "\(other)")
+
+        let authority = try ServerCertificates()
+        defer { withExtendedLifetime(authority) {} }
+        let certificateOfStranger = try authority.client("certified")
+        let stranger = try error(server.address(user: "certified", certificateOfStranger))
+        for error in [missing, other, stranger] {
+            #expect(error.code == .unreachable)
+            #expect(error.message.contains("answers, but the connection failed"), "\(error)")
+        }
     }
 
     // MARK: Passwords

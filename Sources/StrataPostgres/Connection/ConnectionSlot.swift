@@ -12,9 +12,9 @@ final class ConnectionSlot: @unchecked Sendable {
     private var connection: PostgresConnection?
     private let isClosed = Mutex(false)
     private let settings: ConnectionSettings
-    private let preparesStatements: Bool
+    private let preparesStatements: Bool?
 
-    init(_ settings: ConnectionSettings, preparesStatements: Bool) {
+    init(_ settings: ConnectionSettings, preparesStatements: Bool?) {
         self.settings = settings
         self.preparesStatements = preparesStatements
     }

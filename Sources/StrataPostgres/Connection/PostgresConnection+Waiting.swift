@@ -85,7 +85,8 @@ extension PostgresConnection {
         return payloads
     }
 
-    private func receivedNotifications() -> [String] {
+    /// The payloads of the notifications that libpq has received and kept, without waiting. libpq forgets them.
+    func receivedNotifications() -> [String] {
         var payloads: [String] = []
         while let notification = PQnotifies(connection) {
             payloads.append(notification.pointee.extra.map { String(cString: $0) } ?? "")

@@ -23,7 +23,13 @@ final class PostgresConnection {
     private var prepared: [UTF8Text: String] = [:]
     /// The number of names that were used.
     private var preparations = 0
-    private let preparesStatements: Bool
+    /// Begins the names. A pooler may give a session to several clients, and no client may run a statement of another
+    /// one.
+    private let namePrefix = UUID().uuidString.prefix(8)
+    private let preparesStatements: Bool?
+    /// Whether a pooler is between this connection and the server: the process to which libpq would send the
+    /// cancellation of a statement is not that of the session.
+    private(set) var isPooled = false
     /// Whether a pipeline has not ended as it should. The connection is then of no use.
     private var isUnfinished = false
     /// The bytes that were given to libpq since they were last flushed.
@@ -33,27 +39,33 @@ final class PostgresConnection {
     /// libpq keeps at most about as many bytes as this before they are sent.
     private static let maxPendingBytes = 4 << 20
 
-    /// Lets the server end the session of a machine that has died, after at most about 11 s.
+    /// Lets the server end the session of a machine that has died, after at most about 11 s, and returns the process of
+    /// the session.
     ///
     /// A session that waits for the rest of a pipeline keeps its transaction and its locks. The server's limits for
     /// idle sessions count only between pipelines, and by default its kernel asks after two hours whether the client is
     /// still there. ``ConnectionSettings`` has the same settings for this side. On a Unix socket they have no effect.
-    private static let deathOfClient = PostgresStatement(
+    private static let firstStatement = PostgresStatement(
         sql: """
             SELECT pg_catalog.set_config('tcp_user_timeout', '5000', false),
                 pg_catalog.set_config('tcp_keepalives_idle', '5', false),
                 pg_catalog.set_config('tcp_keepalives_interval', '2', false),
-                pg_catalog.set_config('tcp_keepalives_count', '3', false)
+                pg_catalog.set_config('tcp_keepalives_count', '3', false),
+                pg_catalog.pg_backend_pid()::bigint
             """,
         isPrepared: false
     )
 
     /// Connects to the first host that answers and has the required role.
     ///
+    /// - Parameters:
+    ///   - settings: the hosts and the parameters of the connection.
+    ///   - preparesStatements: whether the server keeps plans of statements; nil if it does so without a pooler.
+    ///   - deadline: the end of the attempts.
     /// - Throws: `PostgresFailure`, with the messages for all hosts.
     static func open(
         _ settings: ConnectionSettings,
-        preparesStatements: Bool,
+        preparesStatements: Bool?,
         until deadline: Deadline
     ) throws -> PostgresConnection {
         var messages: [String] = []
@@ -67,7 +79,8 @@ final class PostgresConnection {
                     preparesStatements: preparesStatements,
                     until: share
                 )
-                try connection.run([deathOfClient], until: share)
+                let process = try connection.run([firstStatement], until: share)[0].integer(row: 0, column: 4)
+                connection.isPooled = process != Int64(PQbackendPID(connection.connection))
                 return connection
             } catch let failure as PostgresFailure {
                 messages.append(failure.message)
@@ -81,7 +94,7 @@ final class PostgresConnection {
 
     private init(
         _ parameters: [ConnectionSettings.Parameter],
-        preparesStatements: Bool,
+        preparesStatements: Bool?,
         until deadline: Deadline
     ) throws {
         guard let connection = Self.start(parameters) else { throw PostgresFailure(.connection, "out of memory") }
@@ -166,7 +179,11 @@ final class PostgresConnection {
                 if pendingBytes > Self.maxPendingBytes { try flush(until: deadline) }
             }
             guard PQpipelineSync(connection) == 1 else { throw loss }
-            return try receive(messages, until: deadline)
+            let results = try receive(messages, until: deadline)
+            // A pooler passes on the notifications that another client has subscribed to in the same session. libpq
+            // would keep them for ever.
+            _ = receivedNotifications()
+            return results
         } catch let failure as PostgresFailure {
             throw failure.havingSent(sent)
         }
@@ -207,11 +224,11 @@ final class PostgresConnection {
 
     /// The name of a prepared statement, nil for a statement that is not prepared; and its SQL if it is prepared now.
     private func prepare(_ statement: PostgresStatement) throws -> (name: String?, preparation: UTF8Text?) {
-        guard preparesStatements, statement.isPrepared else { return (nil, nil) }
+        guard statement.isPrepared, preparesStatements ?? !isPooled else { return (nil, nil) }
         let key = UTF8Text(statement.sql)
         if let name = prepared[key] { return (name, nil) }
         guard prepared.count < Self.maxPrepared else { return (nil, nil) }
-        let name = "strata_\(preparations)"
+        let name = "strata_\(namePrefix)_\(preparations)"
         preparations += 1
         let types = statement.parameters.types
         guard PQsendPrepare(connection, name, statement.sql, Int32(types.count), types) == 1 else { throw loss }
@@ -274,10 +291,10 @@ final class PostgresConnection {
 }
 
 extension PostgresFailure {
-    /// The failure of a statement; a loss of the connection refuses no statement.
+    /// The failure of a statement; the end of a session refuses no statement.
     fileprivate func refusing(_ statement: Int) -> PostgresFailure {
         var failure = self
-        if case .server = kind { failure.refusedStatement = statement }
+        if case .server = kind, !endsSession { failure.refusedStatement = statement }
         return failure
     }
 }

@@ -37,18 +37,25 @@ struct PostgresFailure: Error, Sendable, CustomStringConvertible {
         if case .server(let sqlState) = kind { sqlState } else { nil }
     }
 
-    /// Whether the connection or the server has ended. A new connection may work.
-    var isLoss: Bool {
+    /// Whether the connection or its session on the server has ended.
+    ///
+    /// Such a failure is not the answer to a statement. A pooler that loses its server sends one in the place of the
+    /// first answer that it has not received, although the server may have run all statements.
+    var endsSession: Bool {
         switch kind {
         case .connection: true
         case .timeout, .format: false
         case .server(let state):
             // 08: connection exceptions. 57P: shutdown, crash, start. 25P03 to 25P05: the server has ended an idle or a
-            // long transaction. 25006: the server does not accept writes, because it is a standby.
+            // long transaction.
             state.hasBytePrefix("08") || state.hasBytePrefix("57P") || state.hasBytePrefix("25P03")
-                || state.hasBytePrefix("25P04") || state.hasBytePrefix("25P05") || state.hasBytePrefix("25006")
+                || state.hasBytePrefix("25P04") || state.hasBytePrefix("25P05")
         }
     }
+
+    /// Whether a new connection may work: the session has ended, or the server does not accept writes, because it is a
+    /// standby.
+    var isLoss: Bool { endsSession || sqlState?.hasSameBytes(as: "25006") == true }
 
     var description: String { sqlState.map { "\(message) (SQLSTATE \($0))" } ?? message }
 

@@ -18,6 +18,10 @@ import Synchronization
 /// that is lost is made again by the next call. With several hosts, each connection takes the first host that answers
 /// and accepts writes.
 ///
+/// **Poolers.** PgBouncer may be in front of the server, in the mode `session` or `transaction`. The home notices a
+/// pooler by itself. In the mode `transaction`, no notifications arrive. The pool needs five connections for each
+/// process.
+///
 /// **Security.** Connections to other machines use TLS, and check the server's certificate and name
 /// (`sslmode=verify-full`), unless the connection string or `PGSSLMODE` says otherwise. Messages contain hosts and the
 /// database, but no password. ``PostgresRoles`` gives a node no more rights than it needs.
@@ -60,7 +64,7 @@ public final class PostgresHome: StoreHome {
     let timeout: TimeInterval
     let lockTimeout: TimeInterval
     let retention: Retention
-    let preparesStatements: Bool
+    let preparesStatements: Bool?
     /// The connection for commits. It has an open transaction while this node holds the lock.
     let writing: ConnectionSlot
     /// The connection for reads and ids.
@@ -86,9 +90,9 @@ public final class PostgresHome: StoreHome {
     ///   - lockTimeout: the seconds after which the server takes the lock from a node that does not answer. A commit
     ///     whose block takes longer fails.
     ///   - retention: how long transactions are kept.
-    ///   - preparesStatements: whether the server keeps plans of statements. Turn this off if a connection pooler
-    ///     between the nodes and the server hands out connections for single transactions, and does not support
-    ///     prepared statements.
+    ///   - preparesStatements: whether the server keeps plans of statements. By default it does so unless a connection
+    ///     pooler is between this process and the server. Pass `true` if the pooler supports prepared statements, or
+    ///     has the mode `session`.
     /// - Throws: `invalidArgument` if the connection string is not valid, or a number is not positive; `invalidName` if
     ///   the name is empty or too long.
     public init(
@@ -97,7 +101,7 @@ public final class PostgresHome: StoreHome {
         timeout: TimeInterval = 10,
         lockTimeout: TimeInterval = 5,
         retention: Retention = Retention(),
-        preparesStatements: Bool = true
+        preparesStatements: Bool? = nil
     ) throws {
         guard (1...PostgresName.maxBytes).contains(store.utf8.count), !store.utf8.contains(0) else {
             throw StrataError(
@@ -188,6 +192,15 @@ extension PostgresHome {
                     "The role of the connection to \(name) may not do this: \(failure). If the store does not exist yet, "
                         + "check its name, or let its owner create it first. Otherwise use the role that the command "
                         + "'strata home roles' made for this, or give the role the right.",
+                    underlying: failure
+                )
+            }
+            // A statement that was prepared does not exist.
+            if state.hasSameBytes(as: "26000") {
+                return StrataError(
+                    .invalidArgument,
+                    "A pooler in front of the server of \(name) does not keep prepared statements: \(failure). Leave out "
+                        + "'preparesStatements: true', or use the mode 'session' of the pooler.",
                     underlying: failure
                 )
             }

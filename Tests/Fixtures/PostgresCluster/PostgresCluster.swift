@@ -1,19 +1,13 @@
 import Foundation
-import Synchronization
 
-/// A PostgreSQL server with an empty cluster, or a standby of another one.
-///
-/// It ends with the process of the tests, however this ends: `cluster.sh` ends the server and removes the folder when no
-/// process holds the other end of its standard input any more.
+/// A PostgreSQL server with an empty cluster, or a standby of another one. It ends with the process of the tests.
 public final class PostgresCluster: Sendable {
     public struct Failure: Error, CustomStringConvertible {
         public let description: String
     }
 
     public let port: Int
-    private let folder: URL
-    private let input = Pipe()
-    private let output = Pipe()
+    private let script: ServerScript
 
     private static let result = Result { try PostgresCluster() }
 
@@ -34,7 +28,7 @@ public final class PostgresCluster: Sendable {
     ///   - primaryPort: the port through which this server, a standby, gets the log of its primary server; nil for a
     ///     server with an empty cluster.
     ///   - certificates: those of a server with TLS. Then other users than `postgres` are let in by TLS and password
-    ///     only.
+    ///     only, and the user `certified` by a certificate of the same authority.
     ///   - settings: lines of `postgresql.conf`, which replace those of `cluster.sh`.
     public init(
         standbyOf primaryPort: Int? = nil,
@@ -42,22 +36,13 @@ public final class PostgresCluster: Sendable {
         settings: [String] = []
     ) throws {
         port = try Loopback.freePort()
-        folder = FileManager.default.temporaryDirectory.appending(path: "strata-pg-\(UUID().uuidString.prefix(8))")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let process = Process()
-        process.executableURL = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "cluster.sh")
-        process.arguments =
-            [folder.path, "\(port)"] + (primaryPort.map { ["--standby-of", "\($0)"] } ?? [])
-            + (certificates.map { ["--certificates", $0.folder.path] } ?? []) + settings
-        process.standardInput = input
-        process.standardOutput = output
-        // Other processes must not inherit this end of the pipe.
-        _ = fcntl(input.fileHandleForWriting.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        try process.run()
-        try expect("ready")
+        script = try ServerScript(
+            "cluster.sh",
+            title: "PostgreSQL",
+            ["\(port)"] + (primaryPort.map { ["--standby-of", "\($0)"] } ?? [])
+                + (certificates.map { ["--certificates", $0.folder.path] } ?? []) + settings
+        )
     }
-
-    deinit { try? input.fileHandleForWriting.close() }
 
     /// The connection string of a superuser.
     public var address: String { address(port: port) }
@@ -66,7 +51,7 @@ public final class PostgresCluster: Sendable {
     public func address(port: Int) -> String { "host=127.0.0.1 port=\(port) user=postgres dbname=postgres" }
 
     /// The connection string of a superuser over the server's Unix socket, which other network namespaces reach too.
-    public var socketAddress: String { "host=\(folder.path) port=\(port) user=postgres dbname=postgres" }
+    public var socketAddress: String { "host=\(script.folder.path) port=\(port) user=postgres dbname=postgres" }
 
     /// The connection string of a superuser to the first of several servers that accepts writes.
     public static func address(ports: [Int]) -> String {
@@ -76,41 +61,13 @@ public final class PostgresCluster: Sendable {
     }
 
     /// Ends the server; by default at once, as a crash would.
-    public func stop(_ ending: Ending = .stop) throws {
-        try send(ending.rawValue)
-        try expect("stopped")
-    }
+    public func stop(_ ending: Ending = .stop) throws { try script.send(ending.rawValue, answer: "stopped") }
 
-    public func start() throws {
-        try send("start")
-        try expect("ready")
-    }
+    public func start() throws { try script.send("start", answer: "ready") }
 
     /// Makes a standby accept writes, after it has applied everything that it has received.
-    public func promote() throws {
-        try send("promote")
-        try expect("promoted")
-    }
+    public func promote() throws { try script.send("promote", answer: "promoted") }
 
     /// Adds a line to the configuration. The server reads it soon, but perhaps after this call.
-    public func configure(_ line: String) throws {
-        try send("configure \(line)")
-        try expect("configured")
-    }
-
-    private func send(_ command: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data("\(command)\n".utf8))
-    }
-
-    /// Reads a line of the script.
-    private func expect(_ line: String) throws {
-        var text = ""
-        while !text.hasSuffix("\(line)\n") {
-            let data = output.fileHandleForReading.availableData
-            text += String(decoding: data, as: UTF8.self)
-            if data.isEmpty || text.hasSuffix("failed\n") {
-                throw Failure(description: "PostgreSQL is not \(line): \(text.suffix(2000))")
-            }
-        }
-    }
+    public func configure(_ line: String) throws { try script.send("configure \(line)", answer: "configured") }
 }

@@ -6,8 +6,9 @@
 #
 # Each setting is a line of postgresql.conf, and replaces one of this script. The server listens on the loopback
 # interface and on a Unix socket in the folder. Each client is let in, without a password, also as superuser `postgres`.
-# With a folder of certificates (server.crt, server.key), the server has TLS, and lets other users in by TLS and password
-# only. Reads lines from the standard input, and answers each with a line:
+# With a folder of certificates (ca.crt, server.crt, server.key), the server has TLS, and lets other users in by TLS and
+# password only. The user `certified` needs a certificate of the same authority with this name instead. Reads lines from
+# the standard input, and answers each with a line:
 #
 #   stop            ends the server at once, without a checkpoint, as a crash would
 #   interrupt       ends the server by SIGINT: all clients are disconnected, and a checkpoint is written
@@ -79,12 +80,16 @@ max_connections = 80
 autovacuum = off
 EOF
 if [ -n "$certificates" ]; then
-    cp "$certificates/server.crt" "$certificates/server.key" "$folder/data" || fail
-    if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder/data/server.crt" "$folder/data/server.key"; fi
+    for file in ca.crt server.crt server.key; do
+        cp "$certificates/$file" "$folder/data" || fail
+        if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder/data/$file"; fi
+    done
     chmod 600 "$folder/data/server.key"
-    printf '%s\n' "ssl = on" "password_encryption = 'scram-sha-256'" >>"$folder/data/postgresql.conf"
+    printf '%s\n' "ssl = on" "ssl_ca_file = 'ca.crt'" "password_encryption = 'scram-sha-256'" \
+        >>"$folder/data/postgresql.conf"
     printf '%s\n' "local all postgres trust" "host all postgres 127.0.0.1/32 trust" \
-        "hostssl all all 127.0.0.1/32 scram-sha-256" >"$folder/data/pg_hba.conf"
+        "hostssl all certified 127.0.0.1/32 cert" "hostssl all all 127.0.0.1/32 scram-sha-256" \
+        >"$folder/data/pg_hba.conf"
 fi
 for setting in "$@"; do echo "$setting" >>"$folder/data/postgresql.conf"; done
 server start || fail

@@ -52,9 +52,12 @@ import Testing
         }
     }
 
-    @Test("Two nodes claim each operation once, and the change of each handler is committed once")
-    func claims() async throws {
-        let nodes = try PostgresNodes(models: Self.models)
+    @Test(
+        "Two nodes claim each operation once, and the change of each handler is committed once",
+        arguments: Route.allCases
+    )
+    func claims(_ route: Route) async throws {
+        let nodes = try PostgresNodes(models: Self.models, route: route)
         let stacks = ["left": try await nodes.open("left"), "right": try await nodes.open("right")]
         let deliveries = Deliveries()
         var pipelines: [Pipeline] = []

@@ -7,9 +7,9 @@ import Testing
 /// Stacks whose home is in PostgreSQL. Each node is a stack with a separate working copy. The rules of stores with a
 /// home are tested in `StrataTests`, over a home in a file.
 @Suite("Stacks over PostgreSQL", .timeLimit(.minutes(2))) struct NodeTests {
-    @Test("Ten writers on two nodes count in one row, and no update is lost")
-    func counter() async throws {
-        let nodes = try PostgresNodes()
+    @Test("Ten writers on two nodes count in one row, and no update is lost", arguments: Route.allCases)
+    func counter(_ route: Route) async throws {
+        let nodes = try PostgresNodes(route: route)
         let stacks = [try await nodes.open("left"), try await nodes.open("right")]
         try await stacks[0].write { context in _ = context.insert(StoreModels.Counter()) }
         for stack in stacks { try await stack.catchUp() }
@@ -68,9 +68,9 @@ import Testing
         try await nodes.end()
     }
 
-    @Test("A node learns of commits by itself")
-    func follows() async throws {
-        let nodes = try PostgresNodes()
+    @Test("A node learns of commits by itself, also if a pooler drops notifications", arguments: Route.allCases)
+    func follows(_ route: Route) async throws {
+        let nodes = try PostgresNodes(route: route)
         let (left, right) = (try await nodes.open("left"), try await nodes.open("right"))
         var changes = right.changes(of: Account.self).makeAsyncIterator()
         try await left.write { context in _ = context.insert(Account(name: "new", balance: 1)) }

@@ -16,15 +16,19 @@ struct PostgresNodes {
     /// The steps of the node whose connection goes through the proxy.
     let publishing: PublishingSteps
 
-    /// - Parameter timeout: the seconds after which a call through the proxy gives up.
-    init(models: [any Model.Type] = Fleet.models, timeout: TimeInterval = 10) throws {
+    /// - Parameters:
+    ///   - models: the models of all nodes.
+    ///   - timeout: the seconds after which a call through the proxy gives up.
+    ///   - route: the way of all connections to the server.
+    init(models: [any Model.Type] = Fleet.models, timeout: TimeInterval = 10, route: Route = .direct) throws {
         let cluster = try PostgresCluster.shared()
-        let proxy = try CuttingProxy(to: cluster.port)
+        let port = try route.port(of: cluster)
+        let proxy = try CuttingProxy(to: port)
         let publishing = PublishingSteps()
         let store = "fleet \(UUID().uuidString)"
         fleet = try Fleet(models: models) { node in
             guard node == Self.proxiedNode else {
-                return try PostgresHome(cluster.address, store: store)
+                return try PostgresHome(cluster.address(port: port), store: store)
             }
             let home = try PostgresHome(cluster.address(port: proxy.port), store: store, timeout: timeout)
             return SteppedHome(home, publishing)
