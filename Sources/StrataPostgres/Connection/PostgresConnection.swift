@@ -12,8 +12,8 @@ struct PostgresStatement: Sendable {
 
 /// A connection to a server.
 ///
-/// All statements run in libpq's pipeline mode: they are sent together, and the results come back together, in one
-/// round trip. libpq does not block. Every wait has a deadline.
+/// All statements but COPY run in libpq's pipeline mode: they are sent together, and the results come back together, in
+/// one round trip. libpq does not block. Every wait has a deadline.
 ///
 /// Isolation: not thread-safe. One thread at a time uses it.
 final class PostgresConnection {
@@ -24,8 +24,8 @@ final class PostgresConnection {
     /// The number of names that were used.
     private var preparations = 0
     private let preparesStatements: Bool
-    /// Whether a pipeline has not ended as it should. The connection is then of no use.
-    private var isUnfinished = false
+    /// Whether a pipeline or a COPY has not ended as it should. The connection is then of no use.
+    var isUnfinished = false
     /// The bytes that were given to libpq since they were last flushed.
     var pendingBytes = 0
 
