@@ -77,7 +77,9 @@ struct BinaryCopyReader {
     private func readHead(_ input: inout Input) throws -> Bool {
         guard let signature = input.take(Self.signature.count) else { return false }
         guard signature.elementsEqual(Self.signature) else { throw Self.unexpected }
-        guard let flags = input.integer(UInt32.self), let extensionSize = input.integer(Int32.self) else { return false }
+        guard let flags = input.integer(UInt32.self), let extensionSize = input.integer(Int32.self) else {
+            return false
+        }
         // A reader may ignore the lower flags and the extension. A higher flag changes the format of the rows.
         guard flags <= UInt32(UInt16.max), extensionSize >= 0 else { throw Self.unexpected }
         return input.take(Int(extensionSize)) != nil

@@ -98,7 +98,7 @@ struct WorkingCopy {
         if isReplaced { for suffix in Self.suffixes { unlink(place + suffix) } }
         if try state.position != .start || !makeFirst() {
             let progress = CopyProgress(migration.progress, metrics, expected: state.rowCount)
-            try make { try fill($0, progress) }
+            try make(progress) { try fill($0, progress) }
             progress.finish(isRebuilt: isRebuilt)
         }
     }
@@ -266,7 +266,7 @@ struct WorkingCopy {
             return false
         }
         do {
-            try make { connection in
+            try make(nil) { connection in
                 let capture = RowCapture(of: state.description.tables.map(\.name), on: connection)
                 try capture.start()
                 // The row is equal in all copies, because it came from one of them.
@@ -282,23 +282,43 @@ struct WorkingCopy {
         }
     }
 
-    /// Copies all rows of the home.
+    /// Copies all rows of the home. The tables do not have indexes yet.
     private func fill(_ connection: Connection, _ progress: CopyProgress) throws -> HomePosition {
         let tables = state.description.tablesByName
         return try home.copy { table, rows in
             guard let columns = tables[UTF8Text(table)]?.columns.map(\.name) else { return }
             let names = columns.map(\.quotedIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
-            let sql = "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
-            for row in rows { try connection.execute(sql, row) }
+            let statement = try connection.statement(
+                "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
+            )
+            for row in rows { try statement.run(row) { _ in } }
             progress.advance(rows.count, of: table)
+            try cancellation.check()
+        }
+    }
+
+    /// Creates the indexes of all tables. To sort the values of many rows takes less time than to find the place of each.
+    private func addIndexes(
+        of models: SchemaDescription,
+        _ connection: Connection,
+        _ progress: CopyProgress?
+    ) throws {
+        try cancellation.interrupting(connection) {
+            for table in models.tables {
+                progress?.beginIndexing(table, of: models)
+                try StoreSchema.createIndexes(of: table, on: connection)
+                progress?.endIndexing(table)
+            }
         }
     }
 
     /// Makes the file under a temporary name, and puts it into its place.
     ///
-    /// - Parameter fill: writes the rows, and returns the position that they have.
-    private func make(_ fill: (Connection) throws -> HomePosition) throws {
+    /// - Parameters:
+    ///   - progress: reports the indexes of tables with rows; nil for empty tables.
+    ///   - fill: writes the rows, and returns the position that they have.
+    private func make(_ progress: CopyProgress?, _ fill: (Connection) throws -> HomePosition) throws {
         TemporaryCopy.removeDead(for: url.path)
         let file = try TemporaryCopy(for: url.path, like: nil)
         let models = try SchemaDescription(parsing: state.description.schema)
@@ -322,6 +342,7 @@ struct WorkingCopy {
                 let record = CopyRecord(home: home.name, position: .start)
                 try record.create(on: connection, generation: state.description.generation)
                 try CopyRecord.move(to: try fill(connection), on: connection)
+                try addIndexes(of: models, connection, progress)
                 try StoreSchema.record(
                     models,
                     version: state.description.version,
