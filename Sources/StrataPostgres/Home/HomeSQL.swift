@@ -218,8 +218,8 @@ struct HomeSQL: Sendable {
     /// first rows at once.
     ///
     /// The reader pauses while it writes rows. If it does so for `tcp_user_timeout`, the server's kernel ends the
-    /// connection, although the machine of the reader answers. The usual 5 s suffice for a machine that owns the lock of
-    /// the home. Here a minute does no harm, because the transaction delays only migrations.
+    /// connection, although the machine of the reader answers. The usual 5 s are for machines that own the lock of the
+    /// home. Here a minute does no harm, because the transaction delays only migrations.
     static let readsTables = ["enable_sort = off", "tcp_user_timeout = 60000"].map {
         PostgresStatement(sql: "SET LOCAL \($0)", isPrepared: false)
     }

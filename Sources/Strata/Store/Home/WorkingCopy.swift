@@ -298,7 +298,8 @@ struct WorkingCopy {
         }
     }
 
-    /// Creates the indexes of all tables. To sort the values of many rows takes less time than to find the place of each.
+    /// Creates the indexes of all tables. SQLite sorts the values of existing rows, which takes less time than to find
+    /// the place of each.
     private func addIndexes(
         of models: SchemaDescription,
         _ connection: Connection,
