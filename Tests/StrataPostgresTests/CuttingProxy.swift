@@ -11,6 +11,8 @@ final class CuttingProxy: Sendable {
         case cutsRequest(afterBytes: Int)
         /// Requests are passed on. The connection ends when the server answers, and the answer is lost.
         case cutsAnswer
+        /// The connection ends when this number of further bytes of the server has been passed on.
+        case cutsAnswerAfter(bytes: Int)
         /// Nothing is passed on, and the connection does not end. When the fault ends, such a connection ends at the next
         /// bytes.
         case silent
@@ -22,6 +24,8 @@ final class CuttingProxy: Sendable {
         var fault = Fault.none
         /// The bytes of clients that were passed on since the fault was set.
         var requestBytes = 0
+        /// The bytes of the server that were passed on since the fault was set.
+        var answerBytes = 0
     }
 
     let port: Int
@@ -55,6 +59,9 @@ final class CuttingProxy: Sendable {
     /// The bytes of clients that were passed on since the fault was set.
     var requestBytes: Int { state.withLock { $0.requestBytes } }
 
+    /// The bytes of the server that were passed on since the fault was set.
+    var answerBytes: Int { state.withLock { $0.answerBytes } }
+
     func set(_ fault: Fault) {
         state.withLock { $0 = State(fault: fault) }
     }
@@ -86,7 +93,7 @@ final class CuttingProxy: Sendable {
                 let passed = min(count, limit - state.requestBytes)
                 state.requestBytes += passed
                 return .pass(passed)
-            case .none, .cutsAnswer, .delays:
+            case .none, .cutsAnswer, .cutsAnswerAfter, .delays:
                 state.requestBytes += count
                 return .pass(count)
             }
@@ -96,9 +103,15 @@ final class CuttingProxy: Sendable {
     private func passAnswer(_ count: Int) -> Decision {
         state.withLock { state in
             switch state.fault {
-            case .silent: .drop
-            case .cutsAnswer: .pass(0)
-            case .none, .cutsRequest, .delays: .pass(count)
+            case .silent: return .drop
+            case .cutsAnswer: return .pass(0)
+            case .cutsAnswerAfter(let limit):
+                let passed = min(count, limit - state.answerBytes)
+                state.answerBytes += passed
+                return .pass(passed)
+            case .none, .cutsRequest, .delays:
+                state.answerBytes += count
+                return .pass(count)
             }
         }
     }

@@ -60,6 +60,16 @@ final class HomeFixture {
         return try connection.run([PostgresStatement(sql: sql)], until: deadline)[0]
     }
 
+    /// Inserts rows of a megabyte into the table `Item`, without a transaction of the home.
+    func insertLargeRows(_ count: Int) throws {
+        try query(
+            """
+            INSERT INTO "\(store)"."Item" (id, content)
+            SELECT n, decode(repeat('ab', 1000000), 'hex') FROM generate_series(1, \(count)) AS n
+            """
+        )
+    }
+
     /// Ends all connections of the homes, and waits until the server has done so.
     func terminateConnections() throws {
         try query(

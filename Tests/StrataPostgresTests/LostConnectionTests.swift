@@ -189,6 +189,73 @@ import Testing
         #expect(try pair.home.reserveIDs(10) + 10 <= pair.home.reserveIDs(1))
     }
 
+    @Test("A copy whose connection breaks at any part is unreachable, and the next one has all rows")
+    func copies() throws {
+        let pair = try Pair()
+        defer { pair.proxy.end() }
+        let store = try SampleStore()
+        let content = StoredValue.blob(Data(repeating: 7, count: 100))
+        try pair.other.publishNext(
+            store.changes {
+                for id in Int64(1)...2_000 { try store.insert([.integer(id), .null, .real(0.5), .text(""), content]) }
+            }
+        )
+        pair.proxy.set(.none)
+        let rows = try pair.home.rows(of: "Item")
+        #expect(rows.count == 2_000)
+        // The answers to the login, the beginning of the transaction, each COPY, and COMMIT.
+        let total = pair.proxy.answerBytes
+        for part in [0, total / 10, total / 2, total * 9 / 10, total - 100, total - 1] {
+            pair.proxy.set(.cutsAnswerAfter(bytes: part))
+            #expect(code { _ = try pair.home.copy { _, _ in } } == .unreachable, "after \(part) of \(total) bytes")
+            pair.proxy.set(.none)
+            #expect(try pair.home.rows(of: "Item") == rows)
+        }
+    }
+
+    @Test("A copy on a network that becomes silent in the middle ends at the deadline")
+    func silentCopy() throws {
+        let pair = try Pair(timeout: 1)
+        defer { pair.proxy.end() }
+        // More than the sockets between server, proxy and client hold.
+        try pair.fixture.insertLargeRows(40)
+        let error = code {
+            _ = try pair.home.copy { _, _ in pair.proxy.set(.silent) }
+        }
+        #expect(error == .unreachable)
+    }
+
+    @Test("A copy whose connection the server ends in the middle is unreachable")
+    func terminatedCopy() throws {
+        let pair = try Pair(usesProxy: false)
+        defer { pair.proxy.end() }
+        try pair.fixture.insertLargeRows(40)
+        var count = 0
+        let error = code {
+            _ = try pair.home.copy { _, rows in
+                count += rows.count
+                try pair.fixture.terminateConnections()
+            }
+        }
+        #expect(error == .unreachable)
+        // The sockets hold some rows.
+        #expect((1..<40).contains(count))
+    }
+
+    @Test("A copy continues if its reader pauses for longer than the server waits for a dead machine")
+    func pausedCopy() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        try fixture.insertLargeRows(40)
+        var count = 0
+        _ = try home.copy { _, rows in
+            // The server ends other connections whose clients take no bytes for 5 s.
+            if count == 0 { Thread.sleep(forTimeInterval: 7) }
+            count += rows.count
+        }
+        #expect(count == 40)
+    }
+
     @Test("The lock of a node that does not answer ends after the time of the lock", arguments: Route.allCases)
     func deadNode(_ route: Route) throws {
         let fixture = try HomeFixture()

@@ -207,6 +207,35 @@ import Testing
         #expect(try home.nodes().map(\.transactionsBehind) == [0])
     }
 
+    @Test("A copy gets the rows of a table in the order of their ids, in portions of at most 1,000 rows and about 8 MB")
+    func portionsOfCopy() throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home()
+        // The server has the rows in another order than that of their ids.
+        try fixture.query(
+            """
+            INSERT INTO "\(fixture.store)"."Item" (id, number)
+            SELECT n, n FROM generate_series(3001, 1001, -1) AS n
+            """
+        )
+        try fixture.insertLargeRows(20)
+        var ids: [StoredValue] = []
+        var portions: [(rowCount: Int, byteCount: Int)] = []
+        _ = try home.copy { table, rows in
+            guard table == "Item" else { return }
+            ids += rows.map { $0[0] }
+            let byteCount = rows.reduce(0) { sum, row in
+                guard case .blob(let data) = row[4] else { return sum }
+                return sum + data.count
+            }
+            portions.append((rows.count, byteCount))
+        }
+        let expected = (Array(Int64(1)...20) + Array(Int64(1001)...3001)).map { StoredValue.integer($0) }
+        #expect(ids == expected)
+        #expect(portions.count > 4)
+        #expect(portions.allSatisfy { (1...1000).contains($0.rowCount) && $0.byteCount <= 10_000_000 })
+    }
+
     @Test("A copy that begins during a migration never has the earlier tables without their rows")
     func copyDuringMigration() throws {
         let fixture = try HomeFixture()

@@ -9,6 +9,12 @@ import StrataPostgres
     var count: Int
 }
 
+/// A row of a store that is copied.
+@Model final class Item {
+    @Attribute(.unique) var name: String
+    @Attribute(.indexed) var count: Int
+}
+
 struct Job: OperationPayload {
     var number: Int
 }
@@ -34,20 +40,30 @@ enum FleetNode {
     }
 
     static func run(_ order: Order) async throws {
+        let stack = try await open(order, "node-\(order.index)")
+        switch order.row.work {
+        case .commits: try await commit(order, stack)
+        case .claims: try await claim(order, stack)
+        case .copies: try await copy(order)
+        }
+        try await stack.close()
+    }
+
+    private static func open(_ order: Order, _ name: String) async throws -> ContextStack {
         let home = try PostgresHome(
             "host=127.0.0.1 port=\(order.port) user=postgres dbname=postgres",
             store: order.store
         )
-        let stack = try await ContextStack.open(
-            .shared(home, copy: order.folder.appending(path: "node-\(order.index).sqlite")),
-            models: [Meter.self] + Pipeline.models,
+        let models: [any Model.Type]
+        switch order.row.work {
+        case .commits, .claims: models = [Meter.self] + Pipeline.models
+        case .copies: models = [Item.self]
+        }
+        return try await ContextStack.open(
+            .shared(home, copy: order.folder.appending(path: "\(name).sqlite")),
+            models: models,
             stack: .rootOnly
         )
-        switch order.row.work {
-        case .commits: try await commit(order, stack)
-        case .claims: try await claim(order, stack)
-        }
-        try await stack.close()
     }
 
     // MARK: Work
@@ -114,6 +130,26 @@ enum FleetNode {
             guard finished == order.count else { throw FleetError("\(finished) of \(order.count) operations are done") }
         }
         await pipeline.close()
+    }
+
+    /// Copies the rows of the home into a new working copy.
+    ///
+    /// The rows do not come from a commit, which would take longer than their copy. No other program may do this.
+    private static func copy(_ order: Order) async throws {
+        try PlainSQL(port: order.port).query(
+            """
+            INSERT INTO "\(order.store)"."Item" (id, name, count, _version) \(ItemRows.select(order.count));
+            ANALYZE "\(order.store)"."Item";
+            """
+        )
+        var copied: ContextStack?
+        try await measured {
+            copied = try await open(order, "copy")
+        } atEnd: {
+            let count = try await copied?.background { try $0.count(Item.all) }
+            guard count == order.count else { throw FleetError("\(count ?? 0) of \(order.count) rows are copied") }
+            try await copied?.close()
+        }
     }
 
     // MARK: The parent

@@ -58,8 +58,10 @@ struct FleetSizes: Sendable {
     let alone: Int
     /// Operations that share transactions.
     let grouped: Int
+    /// The rows of a new copy.
+    let copied: Int
 
-    static let full = FleetSizes(alone: 2_048, grouped: 16_384)
+    static let full = FleetSizes(alone: 2_048, grouped: 16_384, copied: 1_000_000)
     /// Proves that everything works; the figures mean little.
-    static let quick = FleetSizes(alone: 64, grouped: 512)
+    static let quick = FleetSizes(alone: 64, grouped: 512, copied: 10_000)
 }

@@ -8,6 +8,8 @@ struct FleetRow: Sendable {
         case commits
         /// Operations of one queue are claimed, handed to a handler that does nothing, and completed.
         case claims
+        /// A new node copies all rows of the home.
+        case copies
     }
 
     let work: Work
@@ -16,16 +18,28 @@ struct FleetRow: Sendable {
 
     static let all = [
         FleetRow(work: .commits, group: 1), FleetRow(work: .commits, group: 16), FleetRow(work: .claims, group: 1),
-        FleetRow(work: .claims, group: 16),
+        FleetRow(work: .claims, group: 16), FleetRow(work: .copies, group: 1),
     ]
 
     func name(_ nodes: Int) -> String {
-        let work = self.work == .commits ? "one-row commits" : "claim and complete"
-        return "\(work), \(group == 1 ? "alone" : "\(group) at once"), \(nodes) node\(nodes == 1 ? "" : "s")"
+        let share = group == 1 ? "alone" : "\(group) at once"
+        let work =
+            switch self.work {
+            case .commits: "one-row commits, \(share)"
+            case .claims: "claim and complete, \(share)"
+            case .copies: "rows of a new copy"
+            }
+        return "\(work), \(nodes) node\(nodes == 1 ? "" : "s")"
     }
 
-    /// The operations of the whole fleet. Each node does the same number.
-    func count(_ sizes: FleetSizes) -> Int { group == 1 ? sizes.alone : sizes.grouped }
+    /// Whether the row is measured with this number of nodes. A copy concerns one node.
+    func isMeasured(_ nodes: Int) -> Bool { work != .copies || nodes == 1 }
+
+    /// The operations of the whole fleet. Each node does the same number. A row of a copy counts as one operation.
+    func count(_ sizes: FleetSizes) -> Int {
+        if work == .copies { return sizes.copied }
+        return group == 1 ? sizes.alone : sizes.grouped
+    }
 }
 
 /// The figures of one side in one round.

@@ -17,7 +17,7 @@ struct FleetRun {
         try printConditions(folder)
         var outcomes: [FleetOutcome] = []
         for row in FleetRow.all {
-            for nodes in options.nodes {
+            for nodes in options.nodes where row.isMeasured(nodes) {
                 let name = row.name(nodes)
                 guard options.filter.isEmpty || name.contains(options.filter) else { continue }
                 let outcome = try measure(row, nodes, name, folder)
@@ -110,7 +110,10 @@ struct FleetRun {
             let client = PlainSQL(port: port)
             let work = PlainWork(row: row, schema: schema, clients: nodes, count: count)
             try plain.query(work.preparation)
-            let run = try client.bench(work.script, clients: nodes, transactions: work.transactions, in: folder)
+            let run =
+                row.work == .copies
+                ? try client.read(work.script, in: folder)
+                : try client.bench(work.script, clients: nodes, transactions: work.transactions, in: folder)
             guard try plain.query(work.check) == "t" else { throw FleetError("plain SQL has not done all of the work") }
             return FleetSample(count: count, nodes: nodes, seconds: run.seconds, cpuSeconds: run.cpuSeconds)
         }

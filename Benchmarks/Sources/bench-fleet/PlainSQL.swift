@@ -45,6 +45,17 @@ struct PlainSQL: Sendable {
         return (Double(clients * transactions) / rate, cpuSeconds)
     }
 
+    /// Reads the rows of a query into a file, by COPY.
+    ///
+    /// - Returns: the seconds with the time for connecting, and the CPU time of the client.
+    func read(_ query: String, in folder: URL) throws -> (seconds: Double, cpuSeconds: Double) {
+        let file = folder.appending(path: "rows.txt")
+        let before = bench_cpu_seconds(1)
+        let start = ContinuousClock.now
+        try self.query("\\copy (\(query)) TO '\(file.path)'")
+        return ((ContinuousClock.now - start) / .seconds(1), bench_cpu_seconds(1) - before)
+    }
+
     /// How long a statement takes that does nothing, in microseconds.
     func roundTrip(in folder: URL) throws -> Double {
         let transactions = 500
@@ -103,10 +114,19 @@ struct PlainWork: Sendable {
             CREATE INDEX ON \(place).job (worker) WHERE status = 1;
             ANALYZE \(place).job;
             """
+        case .copies:
+            """
+            CREATE SCHEMA \(place);
+            CREATE TABLE \(place).item (
+                id bigint PRIMARY KEY, name text COLLATE "C" NOT NULL, count bigint NOT NULL, _version bigint NOT NULL
+            );
+            INSERT INTO \(place).item (id, name, count, _version) \(ItemRows.select(count));
+            ANALYZE \(place).item;
+            """
         }
     }
 
-    /// One transaction, or the two that claim and complete.
+    /// One transaction, or the two that claim and complete; or the query of the rows that are copied.
     var script: String {
         switch row.work {
         case .commits where group == 1:
@@ -125,6 +145,7 @@ struct PlainWork: Sendable {
             UPDATE \(place).job SET status = 2 WHERE worker = :client_id AND status = 1;
 
             """
+        case .copies: "SELECT id, name, count, _version FROM \(place).item ORDER BY id"
         }
     }
 
@@ -136,6 +157,15 @@ struct PlainWork: Sendable {
         switch row.work {
         case .commits: "SELECT sum(count) = \(count) FROM \(place).meter"
         case .claims: "SELECT count(*) = \(count) FROM \(place).job WHERE status = 2"
+        case .copies: "SELECT count(*) = \(count) FROM \(place).item"
         }
+    }
+}
+
+/// The rows that both sides copy: an id, a unique name, a number, and a version.
+enum ItemRows {
+    /// A query of the rows, whose ids begin at 1.
+    static func select(_ count: Int) -> String {
+        "SELECT n, 'item ' || n, n % 1000, 0 FROM generate_series(1, \(count)) AS n"
     }
 }

@@ -122,7 +122,8 @@ enum StoreSchema {
         for statement in SchemaSQL.statements(for: schema.description) { try connection.execute(statement.sql) }
     }
 
-    /// Creates the tables of a working copy. The columns of each table have the order that the home gives them.
+    /// Creates the tables of a working copy, without their indexes. The columns of each table have the order that the
+    /// home gives them.
     ///
     /// - Parameter description: the models of the home.
     static func createTables(
@@ -132,15 +133,25 @@ enum StoreSchema {
         fingerprint: Int64
     ) throws {
         try createHousekeeping(on: connection, fingerprint: fingerprint)
+        if SchemaSQL.hasExternals(description) { try connection.execute(ExternalSQL.table.sql) }
         let known = home.tablesByName
-        var tables: [UTF8Text: String] = [:]
         for table in description.tables {
             let order = known[UTF8Text(table.name)]?.columns.map(\.name) ?? []
-            tables[UTF8Text(table.name)] = SchemaSQL.createTable(table, named: table.name, order: order)
+            try connection.execute(SchemaSQL.createTable(table, named: table.name, order: order))
         }
-        for statement in SchemaSQL.statements(for: description) {
-            try connection.execute(tables[UTF8Text(statement.name)] ?? statement.sql)
-        }
+    }
+
+    /// Creates the indexes, the triggers and the search index of a table that has its rows already.
+    ///
+    /// No trigger has effects that are missing afterwards: only those of the search index run when rows are inserted.
+    ///
+    /// - Throws: an error of a constraint if rows have equal values that must be unique.
+    static func createIndexes(of table: TableDescription, on connection: Connection) throws {
+        // The table itself comes first.
+        for statement in SchemaSQL.statements(for: table).dropFirst() { try connection.execute(statement.sql) }
+        guard let search = SchemaSQL.searchTable(of: table) else { return }
+        try connection.execute(search.sql)
+        try connection.execute(SearchSQL.rebuild(table.name))
     }
 
     private static func createHousekeeping(on connection: Connection, fingerprint: Int64) throws {

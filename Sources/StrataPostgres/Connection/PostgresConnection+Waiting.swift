@@ -7,18 +7,20 @@ extension PostgresConnection {
     /// - Parameters:
     ///   - events: `POLLIN`, `POLLOUT` or both.
     ///   - limit: the milliseconds after which the call returns without an error.
-    func wait(for events: Int32, until deadline: Deadline, atMost limit: Int32 = .max) throws {
+    /// - Returns: false if the socket is not ready at the end of this limit.
+    @discardableResult
+    func wait(for events: Int32, until deadline: Deadline, atMost limit: Int32 = .max) throws -> Bool {
         var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
         guard descriptor.fd >= 0 else { throw loss }
         while true {
             let count = poll(&descriptor, 1, min(deadline.milliseconds, limit))
-            if count > 0 { return }
+            if count > 0 { return true }
             if count < 0 {
                 guard errno == EINTR else { throw PostgresFailure(.connection, String(cString: strerror(errno))) }
             } else if deadline.hasPassed {
                 throw PostgresFailure(.timeout, "the server did not answer in time")
             } else if limit < .max {
-                return
+                return false
             }
         }
     }

@@ -12,8 +12,8 @@ struct PostgresStatement: Sendable {
 
 /// A connection to a server.
 ///
-/// All statements run in libpq's pipeline mode: they are sent together, and the results come back together, in one
-/// round trip. libpq does not block. Every wait has a deadline.
+/// All statements but COPY run in libpq's pipeline mode: they are sent together, and the results come back together, in
+/// one round trip. libpq does not block. Every wait has a deadline.
 ///
 /// Isolation: not thread-safe. One thread at a time uses it.
 final class PostgresConnection {
@@ -30,8 +30,8 @@ final class PostgresConnection {
     /// Whether a pooler is between this connection and the server: the process to which libpq would send the
     /// cancellation of a statement is not that of the session.
     private(set) var isPooled = false
-    /// Whether a pipeline has not ended as it should. The connection is then of no use.
-    private var isUnfinished = false
+    /// Whether a pipeline or a COPY has not ended as it should. The connection is then of no use.
+    var isUnfinished = false
     /// The bytes that were given to libpq since they were last flushed.
     var pendingBytes = 0
 

@@ -13,8 +13,6 @@ final class PostgresRows {
 
     var status: ExecStatusType { PQresultStatus(result) }
     var count: Int { Int(PQntuples(result)) }
-    /// The memory of the result in bytes.
-    var byteCount: Int { PQresultMemorySize(result) }
     /// What the server has done: `COMMIT`, for instance.
     var command: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
@@ -29,33 +27,19 @@ final class PostgresRows {
         )
     }
 
-    /// The bytes of a value; nil for NULL. They are valid as long as this object.
-    private func bytes(row: Int, column: Int) throws -> UnsafeRawBufferPointer? {
+    /// The bytes of a value that is not NULL. They are valid as long as this object.
+    private func value(row: Int, column: Int, size: Int? = nil) throws -> UnsafeRawBufferPointer {
         guard row < count, column < Int(PQnfields(result)) else { throw Self.unexpected }
         let (row, column) = (Int32(row), Int32(column))
-        if PQgetisnull(result, row, column) == 1 { return nil }
-        return UnsafeRawBufferPointer(
-            start: PQgetvalue(result, row, column),
-            count: Int(PQgetlength(result, row, column))
-        )
-    }
-
-    /// The bytes of a value that is not NULL.
-    private func value(row: Int, column: Int, size: Int? = nil) throws -> UnsafeRawBufferPointer {
-        guard let bytes = try bytes(row: row, column: column), size == nil || bytes.count == size else {
-            throw Self.unexpected
-        }
-        return bytes
+        let length = Int(PQgetlength(result, row, column))
+        guard PQgetisnull(result, row, column) == 0, size == nil || length == size else { throw Self.unexpected }
+        return UnsafeRawBufferPointer(start: PQgetvalue(result, row, column), count: length)
     }
 
     /// - Throws: `PostgresFailure` of the kind `format` if the value does not have 8 bytes. The other functions throw
     ///   it too.
     func integer(row: Int, column: Int) throws -> Int64 {
         Int64(bigEndian: try value(row: row, column: column, size: 8).loadUnaligned(as: Int64.self))
-    }
-
-    func real(row: Int, column: Int) throws -> Double {
-        Double(bitPattern: UInt64(bitPattern: try integer(row: row, column: column)))
     }
 
     func isTrue(row: Int, column: Int) throws -> Bool {
@@ -74,17 +58,6 @@ final class PostgresRows {
 
     func time(row: Int, column: Int) throws -> Date {
         Date(postgresMicroseconds: try integer(row: row, column: column))
-    }
-
-    /// The value of a column of a table.
-    func value(row: Int, column: Int, type: ColumnType) throws -> StoredValue {
-        if try bytes(row: row, column: column) == nil { return .null }
-        return switch type {
-        case .integer: .integer(try integer(row: row, column: column))
-        case .real: .real(try real(row: row, column: column))
-        case .text: .text(try text(row: row, column: column))
-        case .blob: .blob(try data(row: row, column: column))
-        }
     }
 
     private static let unexpected = PostgresFailure(

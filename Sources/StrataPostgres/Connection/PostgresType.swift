@@ -1,4 +1,5 @@
 import CStrataPostgres
+import Foundation
 import Strata
 
 /// The object ids of PostgreSQL's types, from `pg_type.dat` of its sources. They are part of its protocol.
@@ -31,6 +32,25 @@ extension ColumnType {
         case .text: PostgresType.text
         case .blob: PostgresType.bytes
         }
+    }
+
+    /// A value of the column that is not NULL, from the server's binary format.
+    ///
+    /// - Throws: `PostgresFailure` of the kind `format` if a number does not have 8 bytes.
+    func value(_ bytes: UnsafeRawBufferPointer) throws -> StoredValue {
+        switch self {
+        case .integer: .integer(try Self.number(bytes))
+        case .real: .real(Double(bitPattern: UInt64(bitPattern: try Self.number(bytes))))
+        case .text: .text(String(decoding: bytes, as: UTF8.self))
+        case .blob: .blob(Data(bytes))
+        }
+    }
+
+    private static func number(_ bytes: UnsafeRawBufferPointer) throws -> Int64 {
+        guard bytes.count == MemoryLayout<Int64>.size else {
+            throw PostgresFailure(.format, "a number in the server's answer does not have 8 bytes")
+        }
+        return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
     }
 
     /// The type of an array of values of the column.

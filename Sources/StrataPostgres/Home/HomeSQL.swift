@@ -212,6 +212,18 @@ struct HomeSQL: Sendable {
         PostgresStatement(sql: "SET LOCAL \($0) = 0", isPrepared: false)
     }
 
+    /// Prepares the open transaction for reading whole tables.
+    ///
+    /// A sort sends nothing until it has read the whole table, and the reader gives up meanwhile. An index sends its
+    /// first rows at once.
+    ///
+    /// The reader pauses while it writes rows. If it does so for `tcp_user_timeout`, the server's kernel ends the
+    /// connection, although the machine of the reader answers. The usual 5 s are for machines that own the lock of the
+    /// home. Here a minute does no harm, because the transaction delays only migrations.
+    static let readsTables = ["enable_sort = off", "tcp_user_timeout = 60000"].map {
+        PostgresStatement(sql: "SET LOCAL \($0)", isPrepared: false)
+    }
+
     /// Lets COMMIT of the open transaction return before its log is flushed and has reached standbys.
     static let doNotWaitForFlush = PostgresStatement(sql: "SET LOCAL synchronous_commit = off")
 

@@ -8,7 +8,7 @@ extension PostgresHome {
                 let results = try connection.run(
                     [
                         sql.selectPosition(),
-                        sql.selectTransactions(after: position, limit: limit, maxBytes: Self.maxPortionBytes),
+                        sql.selectTransactions(after: position, limit: limit, maxBytes: Int64(Self.maxPortionBytes)),
                     ],
                     until: deadline
                 )
@@ -17,8 +17,9 @@ extension PostgresHome {
         }
     }
 
-    /// A node that is far behind gets this many bytes at once, and one transaction more, within the time of a call.
-    private static let maxPortionBytes: Int64 = 8 << 20
+    /// A node that is far behind gets this many bytes at once, and one transaction more, within the time of a call. A
+    /// new copy gets as many, and one row more.
+    private static let maxPortionBytes = 8 << 20
 
     public func newest() throws -> HomePosition {
         try describingFailures {
@@ -114,7 +115,7 @@ extension PostgresHome {
             do {
                 (connection, results) = try beginLongTransaction(
                     HomeSQL.beginSnapshot,
-                    running: locks + [sql.selectHome()],
+                    running: HomeSQL.readsTables + locks + [sql.selectHome()],
                     within: timeout
                 )
             } catch let failure as PostgresFailure where failure.kind == .server(sqlState: "42P01") {
@@ -136,30 +137,28 @@ extension PostgresHome {
         )
     }
 
-    /// Reads the rows of a table by a cursor, in portions of at most 1,000 rows and about 8 MB.
+    /// Reads the rows of a table by COPY, in portions of at most 1,000 rows and about 8 MB.
     private func copy(
         _ sql: TableSQL,
         _ connection: PostgresConnection,
         _ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void
     ) throws {
         let table = sql.table
-        let cursor = PostgresStatement(sql: "DECLARE portions NO SCROLL CURSOR FOR \(sql.select)", isPrepared: false)
-        try connection.run([cursor], until: Deadline(seconds: timeout))
-        // The size of the first rows is not known.
-        var limit = 16
-        while true {
-            let fetch = PostgresStatement(sql: "FETCH \(limit) FROM portions", isPrepared: false)
-            let portion = try connection.run([fetch], until: Deadline(seconds: timeout))[0]
-            let rows = try (0..<portion.count).map { row in
-                try table.columns.indices.map { column in
-                    try portion.value(row: row, column: column, type: table.columns[column].type)
-                }
-            }
-            if !rows.isEmpty { try receive(table.name, rows) }
-            if rows.count < limit { break }
-            limit = min(1000, max(1, (8 << 20) * rows.count / max(portion.byteCount, 1)))
+        var reader = BinaryCopyReader(table.columns.map(\.type))
+        var rows: [[StoredValue]] = []
+        var byteCount = 0
+        try connection.copyOut(sql.copy, timeout: timeout) { bytes in
+            try reader.read(bytes) { rows.append($0) }
+            byteCount += bytes.count
+            guard rows.count >= Self.maxPortionRows || byteCount >= Self.maxPortionBytes else { return }
+            try receive(table.name, rows)
+            (rows, byteCount) = ([], 0)
         }
-        let end = PostgresStatement(sql: "CLOSE portions", isPrepared: false)
-        try connection.run([end], until: Deadline(seconds: timeout))
+        guard reader.isComplete else {
+            throw PostgresFailure(.format, "the server's answer to COPY ends before all rows of \(table.name)")
+        }
+        if !rows.isEmpty { try receive(table.name, rows) }
     }
+
+    private static let maxPortionRows = 1000
 }

@@ -86,7 +86,8 @@ public final class PostgresHome: StoreHome {
     ///     change these defaults.
     ///   - store: the name of the schema, with 1 to 63 bytes.
     ///   - timeout: the seconds after which a call gives up, in addition to the time that it waits for the lock. A
-    ///     commit gets one more second for each megabyte. The look-up of a host name has the limits of the system.
+    ///     commit gets one more second for each megabyte. A new working copy is made as long as the server is never
+    ///     silent for this time. The look-up of a host name has the limits of the system.
     ///   - lockTimeout: the seconds after which the server takes the lock from a node that does not answer. A commit
     ///     whose block takes longer fails.
     ///   - retention: how long transactions are kept.

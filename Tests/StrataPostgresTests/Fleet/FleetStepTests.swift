@@ -36,7 +36,9 @@ import Testing
         let fleet = try await Self.makeFleet(connection, seed)
         try await Self.killAtSteps(
             once: Step.kinds(around: ["open", "copy"]) + ["sync", "after sync", "link", "after link"],
-            repeatedly: ["CREATE", "INSERT", "COMMIT", "portion", "write", "send", "after send"],
+            repeatedly: [
+                "CREATE", "INSERT", "CREATE UNIQUE INDEX", "COMMIT", "portion", "write", "send", "after send",
+            ],
             seed
         ) { lane, step in
             fleet.removeCopy(lane + 1)
@@ -168,7 +170,7 @@ import Testing
         let fleet = try FleetProcesses(count: 1 + laneCount, connection, seed: seed)
         try await fleet.found()
         let life = try fleet.start(0)
-        // More rows of the history than the first portion of a copy has.
+        // Each table has rows, so that a copy has a portion of each.
         try await fleet.waitForCommits(40, of: [life])
         try await fleet.stop([life])
         return fleet

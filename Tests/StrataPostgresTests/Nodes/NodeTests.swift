@@ -149,6 +149,31 @@ import Testing
         try await nodes.end()
     }
 
+    @Test("A copy whose connection breaks leaves no file, and the next opening makes it")
+    func brokenCopy() async throws {
+        let nodes = try PostgresNodes()
+        let left = try await nodes.open("left")
+        let note = String(repeating: "long ", count: 2_000)
+        try await left.write { context in
+            for number in 0..<300 {
+                context.insert(Account(name: "\(number)", balance: number)).note = note
+            }
+        }
+        // Almost all bytes that the server sends while the node opens are the 3 MB of the rows.
+        nodes.proxy.set(.cutsAnswerAfter(bytes: 1_500_000))
+        let error = await #expect(throws: StrataError.self) {
+            _ = try await nodes.open(PostgresNodes.proxiedNode)
+        }
+        #expect(error?.code == .unreachable)
+        let name = nodes.fleet.copy(PostgresNodes.proxiedNode).lastPathComponent
+        let files = try FileManager.default.contentsOfDirectory(atPath: nodes.fleet.folder.url.path)
+        #expect(files.filter { $0.contains(name) } == ["\(name)-lock"])
+        nodes.proxy.set(.none)
+        let stack = try await nodes.open(PostgresNodes.proxiedNode)
+        #expect(try await stack.background { try $0.count(Account.all) } == 300)
+        try await nodes.end()
+    }
+
     @Test("A node whose network is silent reads its last state, refuses commits, and continues afterwards")
     func silentNetwork() async throws {
         let nodes = try PostgresNodes(timeout: 1)

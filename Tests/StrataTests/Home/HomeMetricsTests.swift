@@ -104,7 +104,8 @@ struct HomeMetricsTests {
         #expect(fractions == fractions.sorted() && fractions.last == 1)
         #expect(fractions.contains { $0 > 0 && $0 < 1 })
         let activities = seen.withLock { $0.map(\.activity) }
-        #expect(activities.contains("Copying Account") && activities.last == "Done")
+        #expect(activities.contains("Copying Account") && activities.contains("Indexing Account"))
+        #expect(activities.last == "Done")
         let copied = try #require(metrics.expectGauge("strata.home.copy.rows", [("node", "right")]).lastValue)
         let expected = try #require(metrics.expectGauge("strata.home.copy.expected", [("node", "right")]).lastValue)
         #expect(copied > 1_200 && copied == expected)

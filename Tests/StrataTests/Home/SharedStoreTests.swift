@@ -3,6 +3,7 @@ import FleetFixture
 import Foundation
 import GRDB
 import StoreModels
+import Synchronization
 import Testing
 
 @testable import Strata
@@ -113,6 +114,102 @@ struct SharedStoreTests {
     }
 
     // MARK: Rows
+
+    @Test("A copy of rows has the indexes and triggers of a store without a home, and works with them")
+    func indexesOfCopy() async throws {
+        let fleet = try Fleet()
+        let left = try await fleet.open("left")
+        try await left.background { context in
+            try Bank.found(in: context)
+            for number in 1...5 { _ = try Bank.transfer(number, in: context) }
+        }
+        try await left.write { context in
+            for number in 0..<50 {
+                let text = "horse \(number)"
+                context.insert(Sight(name: "\(number)", text: text, photo: number % 2 == 0 ? Data(text.utf8) : nil))
+            }
+        }
+        let plain = fleet.folder.file("plain.sqlite")
+        try await ContextStack.open(.sqlite(path: plain.path), models: Fleet.models, stack: .rootOnly).close()
+        // This copy gets rows. The one of the first node was made empty.
+        let right = try await fleet.open("right")
+        for copy in [fleet.copy("left"), fleet.copy("right")] {
+            #expect(try Self.schema(of: copy) == Self.schema(of: plain))
+        }
+        #expect(try await right.check() == [])
+        try await right.background { context in
+            #expect(try context.count(Sight.search("horse")) == 50)
+            #expect(try context.count(Sight.search("49")) == 1)
+        }
+        let taken = await #expect(throws: StrataError.self) {
+            try await right.write { context in
+                _ = context.insert(Sight(name: "7", text: "cow", photo: nil))
+            }
+        }
+        #expect(taken?.code == .notUnique)
+        // The triggers change the search index, and delete external bytes.
+        try await right.write { context in
+            context.delete(try #require(try context.first(Sight.where { $0.name == "8" })))
+            try #require(try context.first(Sight.where { $0.name == "9" })).text = "cow"
+        }
+        #expect(try await right.background { try $0.count(Sight.search("horse")) } == 48)
+        #expect(try await right.background { try $0.count(Sight.search("cow")) } == 1)
+        #expect(try await right.check() == [])
+        try await fleet.compare()
+        try await fleet.close()
+        try Self.checkSearch(of: fleet.copy("right"))
+    }
+
+    /// The definitions of a store, without those that only copies or only measured stores have.
+    private static func schema(of url: URL) throws -> [String] {
+        let queue = try DatabaseQueue(path: url.path)
+        defer { try? queue.close() }
+        return try queue.read { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT type || ' ' || name || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM sqlite_schema
+                    WHERE name <> 'strata_home' AND name NOT LIKE 'sqlite_stat%' ORDER BY name
+                    """
+            )
+        }
+    }
+
+    /// Throws unless the search index of the sights has the words of all rows, and no others.
+    private static func checkSearch(of url: URL) throws {
+        let queue = try DatabaseQueue(path: url.path)
+        defer { try? queue.close() }
+        try queue.write { db in
+            let table = "\"strata_search_Sight_words\""
+            try db.execute(sql: "INSERT INTO \(table) (\(table), rank) VALUES ('integrity-check', 1)")
+        }
+    }
+
+    @Test("A copy that is cancelled while its rows arrive leaves no file")
+    func cancelledCopy() async throws {
+        let fleet = try Fleet()
+        let left = try await fleet.open("left")
+        try await left.write { context in
+            for number in 0..<1_000 { context.insert(Account(name: "\(number)", balance: number)) }
+        }
+        let opening = Mutex<Task<Void, any Error>?>(nil)
+        let started = DispatchSemaphore(value: 0)
+        let migration = Migration()
+            .onProgress { progress in
+                guard progress.activity == "Copying Account" else { return }
+                // The first portion of the rows is not the last one.
+                started.wait()
+                opening.withLock { $0?.cancel() }
+            }
+        let task = Task { try await fleet.open("right", migration: migration).close() }
+        opening.withLock { $0 = task }
+        started.signal()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        let name = fleet.copy("right").lastPathComponent
+        let files = try FileManager.default.contentsOfDirectory(atPath: fleet.folder.url.path)
+        #expect(files.filter { $0.contains(name) } == ["\(name)-lock"])
+        try await fleet.close()
+    }
 
     @Test("Unique values that rows swap, external bytes, searchable texts and to-many members arrive")
     func rows() async throws {

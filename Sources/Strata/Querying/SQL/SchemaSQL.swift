@@ -100,17 +100,20 @@ enum SchemaSQL {
 
     /// The names of all database objects that a description needs, each with the statement that creates it.
     static func statements(for description: SchemaDescription) -> [(name: String, sql: String)] {
-        let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
-        return (hasExternals ? [ExternalSQL.table] : []) + description.tables.flatMap(statements)
+        (hasExternals(description) ? [ExternalSQL.table] : []) + description.tables.flatMap(statements)
             + description.tables.compactMap { searchTable(of: $0) }
+    }
+
+    /// Whether a description needs the table of external bytes.
+    static func hasExternals(_ description: SchemaDescription) -> Bool {
+        description.tables.contains { $0.columns.contains { $0.content == .external } }
     }
 
     /// The names of all database objects that a description needs, including FTS5's internal tables.
     ///
     /// The statements themselves are not made, because every opening needs the names.
     static func names(for description: SchemaDescription) -> [String] {
-        let hasExternals = description.tables.contains { $0.columns.contains { $0.content == .external } }
-        return (hasExternals ? [ExternalSQL.table.name] : []) + description.tables.flatMap(names)
+        (hasExternals(description) ? [ExternalSQL.table.name] : []) + description.tables.flatMap(names)
     }
 
     private static func names(for table: TableDescription) -> [String] {

@@ -104,7 +104,7 @@ struct WorkingCopy {
         if isReplaced { for suffix in Self.suffixes { unlink(place + suffix) } }
         if try state.position != .start || !makeFirst() {
             let progress = CopyProgress(migration.progress, metrics, expected: state.rowCount)
-            try make { try fill($0, progress) }
+            try make(progress) { try fill($0, progress) }
             progress.finish(isRebuilt: isRebuilt)
         }
     }
@@ -271,7 +271,7 @@ struct WorkingCopy {
             return false
         }
         do {
-            try make { connection in
+            try make(nil) { connection in
                 let capture = RowCapture(of: description.tables.map(\.name), on: connection)
                 try capture.start()
                 // The row is equal in all copies, because it came from one of them.
@@ -287,23 +287,45 @@ struct WorkingCopy {
         }
     }
 
-    /// Copies the rows of the home. The columns that this program knows are the first ones of each table.
+    /// Copies the rows of the home. The columns that this program knows are the first ones of each table. The tables do
+    /// not have indexes yet.
     private func fill(_ connection: Connection, _ progress: CopyProgress) throws -> HomePosition {
         let tables = description.tablesByName
         return try home.copy { table, rows in
             guard let columns = tables[UTF8Text(table)]?.columns.map(\.name) else { return }
             let names = columns.map(\.quotedIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
-            let sql = "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
-            for row in rows { try connection.execute(sql, Array(row.prefix(columns.count))) }
+            let statement = try connection.statement(
+                "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
+            )
+            for row in rows { try statement.run(Array(row.prefix(columns.count))) { _ in } }
             progress.advance(rows.count, of: table)
+            try cancellation.check()
+        }
+    }
+
+    /// Creates the indexes of all tables. SQLite sorts the values of existing rows, which takes less time than to find
+    /// the place of each.
+    private func addIndexes(
+        of models: SchemaDescription,
+        _ connection: Connection,
+        _ progress: CopyProgress?
+    ) throws {
+        try cancellation.interrupting(connection) {
+            for table in models.tables {
+                progress?.beginIndexing(table, of: models)
+                try StoreSchema.createIndexes(of: table, on: connection)
+                progress?.endIndexing(table)
+            }
         }
     }
 
     /// Makes the file under a temporary name, and puts it into its place.
     ///
-    /// - Parameter fill: writes the rows, and returns the position that they have.
-    private func make(_ fill: (Connection) throws -> HomePosition) throws {
+    /// - Parameters:
+    ///   - progress: reports the indexes of tables with rows; nil for empty tables.
+    ///   - fill: writes the rows, and returns the position that they have.
+    private func make(_ progress: CopyProgress?, _ fill: (Connection) throws -> HomePosition) throws {
         TemporaryCopy.removeDead(for: url.path)
         let file = try TemporaryCopy(for: url.path, like: nil)
         let models = try SchemaDescription(parsing: description.schema)
@@ -327,6 +349,7 @@ struct WorkingCopy {
                 let record = CopyRecord(home: home.name, position: .start)
                 try record.create(on: connection, generation: description.generation)
                 try CopyRecord.move(to: try fill(connection), on: connection)
+                try addIndexes(of: models, connection, progress)
                 try StoreSchema.record(
                     models,
                     version: description.version,
