@@ -8,7 +8,7 @@ import Testing
 @testable import StrataPostgres
 
 /// Homes that reach the server through PgBouncer.
-@Suite("Homes behind a pooler", .timeLimit(.minutes(3))) struct PoolerTests {
+@Suite("Homes that are reached through a pooler", .timeLimit(.minutes(3))) struct PoolerTests {
     /// A pool with one connection, so that a test knows the session of each statement.
     private static let oneConnection = ["default_pool_size = 1"]
 

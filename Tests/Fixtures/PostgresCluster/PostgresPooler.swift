@@ -19,7 +19,7 @@ public final class PostgresPooler: Sendable {
     /// The pooler in front of the shared server, for all tests that do not stop it.
     public static func shared(_ mode: Mode) throws -> PostgresPooler {
         guard let result = results[mode] else {
-            throw PostgresCluster.Failure(description: "There is no pooler in the mode \(mode).")
+            throw PostgresCluster.Failure(description: "A pooler was not started in the mode \(mode).")
         }
         return try result.get()
     }

@@ -3,7 +3,7 @@ import StoreModels
 import Testing
 
 /// Three processes reach the server through PgBouncer, commit and run operations, while parts of the way fail.
-@Suite("A fleet behind a pooler", .timeLimit(.minutes(5)), .serialized) struct FleetPoolerTests {
+@Suite("A fleet that connects through a pooler", .timeLimit(.minutes(5)), .serialized) struct FleetPoolerTests {
     @Test(
         "A killed pooler, a crash of the server and a killed node lose nothing, and the nodes continue",
         arguments: PostgresPooler.Mode.allCases
