@@ -138,8 +138,8 @@ struct SharedStoreTests {
         }
         #expect(try await right.check() == [])
         try await right.background { context in
-            #expect(try context.count(Sight.search("horse")) == 50)
-            #expect(try context.count(Sight.search("49")) == 1)
+            let counts = (try context.count(Sight.search("horse")), try context.count(Sight.search("49")))
+            #expect(counts == (50, 1))
         }
         let taken = await #expect(throws: StrataError.self) {
             try await right.write { context in
