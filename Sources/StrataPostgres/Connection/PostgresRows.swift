@@ -42,6 +42,10 @@ final class PostgresRows {
         Int64(bigEndian: try value(row: row, column: column, size: 8).loadUnaligned(as: Int64.self))
     }
 
+    func real(row: Int, column: Int) throws -> Double {
+        Double(bitPattern: UInt64(bitPattern: try integer(row: row, column: column)))
+    }
+
     func isTrue(row: Int, column: Int) throws -> Bool {
         try value(row: row, column: column, size: 1).first != 0
     }
