@@ -27,7 +27,9 @@ struct BinaryCopyReader {
 
     /// Reads the next bytes.
     ///
-    /// - Parameter receive: called for each row that is complete.
+    /// - Parameters:
+    ///   - bytes: any number of bytes, which follow the earlier ones.
+    ///   - receive: called for each row that is complete.
     /// - Throws: `PostgresFailure` of the kind `format`, or the errors of `receive`.
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ receive: ([StoredValue]) throws -> Void) throws {
         if rest.isEmpty {
