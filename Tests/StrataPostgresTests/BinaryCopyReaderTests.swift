@@ -14,7 +14,7 @@ import Testing
 
     /// The bytes that a server sends.
     ///
-    /// - Parameter extensionSize: the size of the part of the head that readers ignore.
+    /// - Parameter extensionSize: the size of the part of the header that readers ignore.
     private static func bytes(flags: UInt32 = 0, extensionSize: Int = 0) -> [UInt8] {
         var bytes = Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00]
         append(flags, to: &bytes)
@@ -91,7 +91,7 @@ import Testing
         var wrongSignature = Self.bytes()
         wrongSignature[0] = 0
         var negativeSize = Self.bytes()
-        // The size of the first value comes after the head of 19 bytes and the number of columns.
+        // The size of the first value comes after the header of 19 bytes and the number of columns.
         negativeSize.replaceSubrange(21..<25, with: [0xFF, 0xFF, 0xFF, 0xFE])
         let shortNumber: [ColumnType] = [.integer, .real, .integer, .blob]
         let cases: [(name: String, bytes: [UInt8], types: [ColumnType])] = [

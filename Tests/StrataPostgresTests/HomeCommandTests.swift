@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HomeSuite
 import PostgresCluster
 import StoreModels
@@ -65,6 +66,18 @@ import Testing
         }
         try await stack.close()
         return id
+    }
+
+    /// Marks a working copy that no process has open as damaged.
+    private func markDamaged(_ copy: URL) throws {
+        let queue = try DatabaseQueue(path: copy.path)
+        try queue.write { db in
+            try db.execute(
+                sql: "UPDATE strata_home SET number = -1, \"transaction\" = ?",
+                arguments: [HomePosition.start.id.uuidString]
+            )
+        }
+        try queue.close()
     }
 
     /// The accounts and transfers of a store, with their ids.
@@ -217,6 +230,14 @@ import Testing
         let other = await Run("inspect", left.path, "--home", cluster.address)
         #expect(other.status == 1)
         #expect(other.messages.contains("The home of this working copy is postgresql://"), "\(other.messages)")
+        // The distance of a damaged copy is not known, but the home has answered.
+        try markDamaged(left)
+        let damaged = try await inspect(left)
+        #expect(damaged["transaction"] is NSNull && damaged["behind"] is NSNull && damaged["ahead"] is NSNull)
+        #expect(damaged["newest"] as? Int != nil)
+        let damagedText = await Run("inspect", left.path, "--home", connection)
+        let lag = "\nlag        not known, because the copy is damaged; "
+        #expect(damagedText.output.contains(lag), "\(damagedText.output)")
         _ = try await makeStore()
         let alone = await Run("inspect", file.path, "--home", connection)
         #expect(alone.status == 1)

@@ -80,6 +80,33 @@ import Testing
         #expect(try rows.integer(row: 0, column: 0) == rows.integer(row: 0, column: 1))
     }
 
+    @Test("A copy over TLS has all rows: many small ones, and some that are larger than a record of TLS")
+    func copied() throws {
+        let home = try server.home(server.address("password=\(server.password)"), timeout: 5)
+        defer { home.close() }
+        _ = try home.open(SampleStore.description, busyTimeout: 5)
+        let store = try SampleStore()
+        try home.publishNext(
+            store.changes {
+                for id in Int64(1)...3_000 {
+                    let size = id.isMultiple(of: 500) ? 1_000_000 : Int(id % 50)
+                    let content = Data(repeating: UInt8(id % 251), count: size)
+                    try store.insert([.integer(id), .integer(-id), .null, .text("\(id)"), .blob(content)])
+                }
+            }
+        )
+        let rows = try home.rows(of: "Item")
+        #expect(rows.map { $0[0] } == (Int64(1)...3_000).map { StoredValue.integer($0) })
+        for (row, id) in zip(rows, Int64(1)...) {
+            guard case .blob(let content) = row[4] else {
+                Issue.record("The row \(id) has no content.")
+                continue
+            }
+            let size = id.isMultiple(of: 500) ? 1_000_000 : Int(id % 50)
+            #expect(content == Data(repeating: UInt8(id % 251), count: size), "the row \(id)")
+        }
+    }
+
     @Test("A server with another name, of an unknown authority, or without a known one is refused, with the reason")
     func refused() throws {
         let rest = "password=\(server.password)"

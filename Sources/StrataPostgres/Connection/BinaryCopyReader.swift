@@ -3,19 +3,19 @@ import Strata
 
 /// Reads rows from the bytes of `COPY … TO STDOUT (FORMAT binary)`.
 ///
-/// The manual of PostgreSQL describes the format (https://www.postgresql.org/docs/current/sql-copy.html): a head, the
+/// The manual of PostgreSQL describes the format (https://www.postgresql.org/docs/current/sql-copy.html): a header, the
 /// rows, and a trailer. The bytes may be divided anywhere. Those of an incomplete part are kept, and are read once more
 /// when others have arrived. The server sends each row in one message, so this is rare.
 struct BinaryCopyReader {
     /// What the next bytes are.
     private enum Part {
-        case head
+        case header
         case rowOrTrailer
         case end
     }
 
     private let types: [ColumnType]
-    private var part = Part.head
+    private var part = Part.header
     /// The first bytes of a part that is not complete.
     private var rest: [UInt8] = []
 
@@ -27,7 +27,9 @@ struct BinaryCopyReader {
 
     /// Reads the next bytes.
     ///
-    /// - Parameter receive: called for each row that is complete.
+    /// - Parameters:
+    ///   - bytes: any number of bytes, which follow the earlier ones.
+    ///   - receive: called for each row that is complete.
     /// - Throws: `PostgresFailure` of the kind `format`, or the errors of `receive`.
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ receive: ([StoredValue]) throws -> Void) throws {
         if rest.isEmpty {
@@ -57,8 +59,8 @@ struct BinaryCopyReader {
     /// Reads one part. Returns false if bytes are missing.
     private mutating func readPart(_ input: inout Input, _ receive: ([StoredValue]) throws -> Void) throws -> Bool {
         switch part {
-        case .head:
-            guard try readHead(&input) else { return false }
+        case .header:
+            guard try readHeader(&input) else { return false }
             part = .rowOrTrailer
         case .rowOrTrailer:
             guard let columnCount = input.integer(Int16.self) else { return false }
@@ -74,7 +76,7 @@ struct BinaryCopyReader {
         return true
     }
 
-    private func readHead(_ input: inout Input) throws -> Bool {
+    private func readHeader(_ input: inout Input) throws -> Bool {
         guard let signature = input.take(Self.signature.count) else { return false }
         guard signature.elementsEqual(Self.signature) else { throw Self.unexpected }
         guard let flags = input.integer(UInt32.self), let extensionSize = input.integer(Int32.self) else {

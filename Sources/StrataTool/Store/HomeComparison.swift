@@ -38,12 +38,17 @@ enum HomeComparison {
         error as? StrataError ?? StrataError(.database, "The home has failed: \(error)", underlying: error)
     }
 
-    /// The line for people, for a copy that is not damaged; nil if the home was not asked.
-    func text(_ position: HomePosition) -> String? {
+    /// The line for people; nil if the home was not asked.
+    ///
+    /// - Parameter position: nil for a damaged copy, whose distance to the home is not known.
+    func text(_ position: HomePosition?) -> String? {
         switch self {
         case .notAsked: return nil
         case .failed(let error): return "not known: \(Self.text(error))"
         case .answered(let newest, let problem):
+            guard let position else {
+                return "not known, because the copy is damaged; the newest transaction of the home is \(newest.number)"
+            }
             let (behind, ahead) = (newest.transactionCount(after: position), position.transactionCount(after: newest))
             let text =
                 ahead > 0

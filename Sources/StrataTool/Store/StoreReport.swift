@@ -68,7 +68,7 @@ struct StoreReport {
     }
 
     private var lag: String {
-        if let position = record.home?.position, let text = comparison.text(position) { return text }
+        if let text = comparison.text(record.home?.position) { return text }
         let age = record.newest?.time.map { Timestamp.age(since: $0, at: time) }
         let text = age.map { "the newest commit of this copy is \($0) old" } ?? "this copy has no commit yet"
         return text + "; only the home knows whether it has newer ones"

@@ -30,7 +30,9 @@ final class CopyProgress {
 
     /// Reports that a table gets its indexes. All rows are copied.
     ///
-    /// - Parameter models: all tables. Their indexes share the rest of the reported effort.
+    /// - Parameters:
+    ///   - table: the table.
+    ///   - models: all tables. Their indexes share the rest of the reported effort.
     func beginIndexing(_ table: TableDescription, of models: SchemaDescription) {
         if indexingScale == nil {
             let effort = models.tables.reduce(0.0) { $0 + indexingEffort(of: $1) }

@@ -292,6 +292,8 @@ struct WorkingCopy {
     private func fill(_ connection: Connection, _ progress: CopyProgress) throws -> HomePosition {
         let tables = description.tablesByName
         return try home.copy { table, rows in
+            // Tables that this program does not know can be large too.
+            try cancellation.check()
             guard let columns = tables[UTF8Text(table)]?.columns.map(\.name) else { return }
             let names = columns.map(\.quotedIdentifier).joined(separator: ", ")
             let parameters = columns.map { _ in "?" }.joined(separator: ", ")
@@ -300,7 +302,6 @@ struct WorkingCopy {
             )
             for row in rows { try statement.run(Array(row.prefix(columns.count))) { _ in } }
             progress.advance(rows.count, of: table)
-            try cancellation.check()
         }
     }
 
