@@ -10,5 +10,7 @@
 
 // Swift does not import macros of characters.
 static const int CSTRATA_DIAG_SQLSTATE = PG_DIAG_SQLSTATE;
+static const int CSTRATA_DIAG_SEVERITY = PG_DIAG_SEVERITY;
+static const int CSTRATA_DIAG_SEVERITY_NONLOCALIZED = PG_DIAG_SEVERITY_NONLOCALIZED;
 
 #endif

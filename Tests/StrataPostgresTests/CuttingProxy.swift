@@ -13,6 +13,9 @@ final class CuttingProxy: Sendable {
         case cutsAnswer
         /// The connection ends when this number of further bytes of the server has been passed on.
         case cutsAnswerAfter(bytes: Int)
+        /// The answer of the server is lost. As from a pooler, the client gets an error with this SQLSTATE, which ends
+        /// its session.
+        case replacesAnswer(sqlState: String)
         /// Nothing is passed on, and the connection does not end. When the fault ends, such a connection ends at the next
         /// bytes.
         case silent
@@ -82,6 +85,8 @@ final class CuttingProxy: Sendable {
     private enum Decision {
         /// This number of bytes is passed on, and the connection ends if there are more.
         case pass(Int)
+        /// These bytes are sent instead, and the connection ends.
+        case replace([UInt8])
         case drop
     }
 
@@ -93,7 +98,7 @@ final class CuttingProxy: Sendable {
                 let passed = min(count, limit - state.requestBytes)
                 state.requestBytes += passed
                 return .pass(passed)
-            case .none, .cutsAnswer, .cutsAnswerAfter, .delays:
+            case .none, .cutsAnswer, .cutsAnswerAfter, .replacesAnswer, .delays:
                 state.requestBytes += count
                 return .pass(count)
             }
@@ -105,6 +110,7 @@ final class CuttingProxy: Sendable {
             switch state.fault {
             case .silent: return .drop
             case .cutsAnswer: return .pass(0)
+            case .replacesAnswer(let sqlState): return .replace(Self.fatalError(sqlState))
             case .cutsAnswerAfter(let limit):
                 let passed = min(count, limit - state.answerBytes)
                 state.answerBytes += passed
@@ -135,20 +141,39 @@ final class CuttingProxy: Sendable {
                 continue
             case .pass(let passed):
                 // The rest of a message would not make sense.
-                if hasDropped { break receiving }
-                var sent = 0
-                while sent < passed {
-                    let result = buffer.withUnsafeBytes { bytes in
-                        send(target, bytes.baseAddress?.advanced(by: sent), passed - sent, Int32(MSG_NOSIGNAL))
-                    }
-                    guard result > 0 else { break receiving }
-                    sent += result
-                }
-                if passed < count { break receiving }
+                if hasDropped || !Self.send(buffer[..<passed], to: target) || passed < count { break receiving }
+            case .replace(let bytes):
+                _ = Self.send(bytes[...], to: target)
+                break receiving
             }
         }
         _ = shutdown(source, Int32(SHUT_RDWR))
         _ = shutdown(target, Int32(SHUT_RDWR))
+    }
+
+    /// Sends all bytes. Returns whether the connection has taken them.
+    private static func send(_ bytes: ArraySlice<UInt8>, to target: Int32) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+            var sent = 0
+            while sent < bytes.count {
+                let result = Foundation.send(
+                    target,
+                    bytes.baseAddress?.advanced(by: sent),
+                    bytes.count - sent,
+                    Int32(MSG_NOSIGNAL)
+                )
+                guard result > 0 else { return false }
+                sent += result
+            }
+            return true
+        }
+    }
+
+    /// The message of a server or pooler that ends a session.
+    private static func fatalError(_ sqlState: String) -> [UInt8] {
+        let fields = Array("SFATAL\0C\(sqlState)\0Mthe answer is lost\0\0".utf8)
+        let length = UInt32(fields.count + 4)
+        return [UInt8(ascii: "E")] + withUnsafeBytes(of: length.bigEndian) { Array($0) } + fields
     }
 
     private static func close(_ descriptor: Int32) { _ = Foundation.close(descriptor) }

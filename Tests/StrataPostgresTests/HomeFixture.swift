@@ -46,18 +46,23 @@ final class HomeFixture {
         return home
     }
 
+    /// A connection of another program.
+    ///
+    /// - Parameter port: the port of a pooler; nil for the server's.
+    func connection(port: Int? = nil) throws -> PostgresConnection {
+        try PostgresConnection.open(
+            ConnectionSettings(cluster.address(port: port ?? cluster.port)),
+            preparesStatements: false,
+            until: Deadline(seconds: 30)
+        )
+    }
+
     /// Runs a statement as another program would.
     ///
     /// - Parameter port: the port of a pooler; nil for the server's.
     @discardableResult
     func query(_ sql: String, port: Int? = nil) throws -> PostgresRows {
-        let deadline = Deadline(seconds: 30)
-        let connection = try PostgresConnection.open(
-            ConnectionSettings(cluster.address(port: port ?? cluster.port)),
-            preparesStatements: false,
-            until: deadline
-        )
-        return try connection.run([PostgresStatement(sql: sql)], until: deadline)[0]
+        try connection(port: port).run([PostgresStatement(sql: sql)], until: Deadline(seconds: 30))[0]
     }
 
     /// Inserts rows of a megabyte into the table `Item`, without a transaction of the home.

@@ -150,6 +150,44 @@ import Testing
         #expect(try pair.other.rows(of: "Item").count == 1)
     }
 
+    @Test(
+        "An error that ends the session, in the place of a lost answer, leaves the outcome open, whatever its code is",
+        arguments: ["08P01", "57P01", "58000", "XX000"]
+    )
+    func replacedAnswer(_ sqlState: String) throws {
+        let pair = try Pair()
+        defer { pair.proxy.end() }
+        let fault = CuttingProxy.Fault.replacesAnswer(sqlState: sqlState)
+        let (locked, errorWithLock) = try pair.publish(1, fault)
+        #expect(errorWithLock == .uncertain)
+        try pair.check(locked, isStored: true)
+        let (unlocked, errorWithoutLock) = try pair.publishWithoutLock(2, fault)
+        #expect(errorWithoutLock == .uncertain)
+        try pair.check(unlocked, isStored: true)
+    }
+
+    @Test("A commit whose session the server ends in the middle is uncertain, and the home knows that it is not stored")
+    func terminatedCommit() async throws {
+        let pair = try Pair(usesProxy: false)
+        defer { pair.proxy.end() }
+        let (fixture, home) = (pair.fixture, pair.home)
+        let table = "\"\(fixture.store)\".\"Item\""
+        // The commit waits for this session.
+        let reader = try fixture.connection()
+        let lock = ["BEGIN", "LOCK TABLE \(table) IN SHARE MODE"].map { PostgresStatement(sql: $0, isPrepared: false) }
+        try reader.run(lock, until: Deadline(seconds: 30))
+        let transaction = home.transaction(after: .start, try SampleStore.insertion(1))
+        let publishing = Task.detached { code { _ = try home.publishIfNewest(transaction) } }
+        try await waitUntil("a commit that waits") {
+            try fixture.query("SELECT 1 FROM pg_locks WHERE relation = '\(table)'::regclass AND NOT granted").count > 0
+        }
+        try fixture.terminateConnections()
+        let error = await publishing.value
+        #expect(error == .uncertain)
+        try reader.rollBack(until: Deadline(seconds: 30))
+        try pair.check(transaction, isStored: false)
+    }
+
     @Test("A commit on a network that swallows everything ends at the deadline, and is not stored")
     func silence() throws {
         let pair = try Pair(timeout: 1)

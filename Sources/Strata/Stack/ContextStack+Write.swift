@@ -44,8 +44,8 @@ extension ContextStack {
     /// until the copy has the commits that the home has then. If they change a model that the block has read, the block
     /// runs again. A block that returns costs nothing more, because its commit compares the states. If the home does
     /// not answer, the call throws `unreachable`, and not the error of the block, which would make the caller give up.
-    /// The error of the block is the ``StrataError/underlying`` one. A `CancellationError` of the block is thrown at
-    /// once.
+    /// The error of the block is the ``StrataError/underlying`` one, unless the block has run inside the transaction. A
+    /// `CancellationError` of the block is thrown at once.
     ///
     /// If other blocks of the stack wait or run, and the last block took less than a millisecond, the block runs inside
     /// the transaction of its commit. There it shares the transaction, and the wait for the disk, with other commits. A

@@ -21,6 +21,8 @@ struct PostgresFailure: Error, Sendable, CustomStringConvertible {
     var refusedStatement: Int?
     /// The number of statements of the pipeline that the server may have received.
     var sentStatements = 0
+    /// Whether the server, or a pooler, has given the error a severity with which it ends the session.
+    var isFatal = false
     /// Whether a server answered while the connection was made, which then failed: the server has refused the user, for
     /// example, or the client the certificate. libpq gives no code for such failures.
     var isAnswered = false
@@ -47,8 +49,8 @@ struct PostgresFailure: Error, Sendable, CustomStringConvertible {
         case .timeout, .format: false
         case .server(let state):
             // 08: connection exceptions. 57P: shutdown, crash, start. 25P03 to 25P05: the server has ended an idle or a
-            // long transaction.
-            state.hasBytePrefix("08") || state.hasBytePrefix("57P") || state.hasBytePrefix("25P03")
+            // long transaction. Poolers have other codes as well.
+            isFatal || state.hasBytePrefix("08") || state.hasBytePrefix("57P") || state.hasBytePrefix("25P03")
                 || state.hasBytePrefix("25P04") || state.hasBytePrefix("25P05")
         }
     }

@@ -19,13 +19,19 @@ final class PostgresRows {
     /// The error of a statement that the server has refused, or of the connection.
     var failure: PostgresFailure {
         let message = PQresultErrorMessage(result).map { String(cString: $0) } ?? ""
-        let state = PQresultErrorField(result, CSTRATA_DIAG_SQLSTATE).map { String(cString: $0) }
-        return PostgresFailure(
+        var failure = PostgresFailure(
             // libpq gives no SQLSTATE to errors that the server has not sent.
-            state.map { PostgresFailure.Kind.server(sqlState: $0) } ?? .connection,
+            field(CSTRATA_DIAG_SQLSTATE).map { PostgresFailure.Kind.server(sqlState: $0) } ?? .connection,
             message
         )
+        // Only servers send the severity that is never translated.
+        let severity = field(CSTRATA_DIAG_SEVERITY_NONLOCALIZED) ?? field(CSTRATA_DIAG_SEVERITY) ?? ""
+        failure.isFatal = severity.hasSameBytes(as: "FATAL") || severity.hasSameBytes(as: "PANIC")
+        return failure
     }
+
+    /// A field of an error that the server has sent; nil if the error does not have it.
+    private func field(_ code: Int32) -> String? { PQresultErrorField(result, code).map { String(cString: $0) } }
 
     /// The bytes of a value that is not NULL. They are valid as long as this object.
     private func value(row: Int, column: Int, size: Int? = nil) throws -> UnsafeRawBufferPointer {

@@ -71,6 +71,8 @@ kill_pooler() {
 
 if ! start_pooler; then
     cat log
+    kill_pooler 2>/dev/null
+    cd / && rm -rf "$folder"
     exit 1
 fi
 echo ready

@@ -113,6 +113,29 @@ struct ClaimBackoffTests {
         try await web.close()
     }
 
+    @Test("A claim in the transaction of a handler's changes ends the wait, too")
+    func jointPass() async throws {
+        let stack = try await open("worker")
+        let bounds = Mutex<[Duration]>([])
+        let options = PipelineOptions(maxConcurrent: 1, clock: VirtualClock())
+        let pipeline = try await Pipeline.open(stack, named: .work, options: options) { (attempt: Attempt<Named>) in
+            // While a pass runs, the end of the attempt would be left to the next one.
+            await attempt.engine.executor.waitUntilIdle()
+            let bound = attempt.engine.state.withLock { state in
+                defer { state.claimBackoff.note(found: 1, claimed: 0) }
+                return state.claimBackoff.bound
+            }
+            bounds.withLock { $0.append(bound) }
+            return .done { _ in }
+        }
+        try await stack.write { context in
+            for name in ["one", "two", "three"] { _ = context.enqueue(Named(name: name), in: .work) }
+        }
+        try await pipeline.waitUntilIdle()
+        #expect(bounds.withLock { $0 } == [.zero, .zero, .zero])
+        try await stack.close()
+    }
+
     @Test("The wait doubles with each loss up to a limit, and a claim ends it")
     func bounds() {
         var backoff = ClaimBackoff()

@@ -6,7 +6,8 @@
 /// - A context with live objects has a ``Cursor``. The log keeps the events after it, within limits. The context looks
 ///   at the log at its next block. A context that merges at once is woken.
 /// - A live query has a cursor too (``LayerObserver``). Its task is woken.
-/// - A check for stale reads uses the cursor of its context. It looks during the commit.
+/// - A check for stale reads uses the cursor of its context. It looks during the commit. The check of a block that has
+///   thrown (``FailedReads``) looks after the context has ended, and has a ``LayerObserver``.
 /// - A sequence of changes has the number of a commit. The log keeps the newest change sets, and the history in the
 ///   store has the older ones. Its task is woken.
 /// - An engine has no position. Its listener receives the change sets of each commit.

@@ -108,7 +108,8 @@ extension QueueEngine {
                 return (state.phase, state.decided)
             }
             if isCommitted, case .written(let input, let result, _) = phase {
-                engine.conclude(input, result)
+                // The pass has written the end of an operation in any case. Claims that it has not made are not a loss.
+                engine.conclude(input, result, found: result.claims.count)
                 engine.executor.endExclusive()
                 return state.withLock { $0.unreported = nil }
             }

@@ -27,8 +27,7 @@ extension QueueEngine {
             setAlarm(at: clock.now.addingTimeInterval(Self.storePause))
             return reportStoreFailure(error, input.consumers.values.map(\.events))
         }
-        state.withLock { $0.claimBackoff.note(found: found ?? 0, claimed: result.claims.count) }
-        conclude(input, result)
+        conclude(input, result, found: found ?? 0)
     }
 
     // MARK: Before
@@ -76,7 +75,13 @@ extension QueueEngine {
     // MARK: After
 
     /// Concludes a pass after its commit: sends its events, and starts the claimed operations.
-    func conclude(_ input: PassInput, _ result: PassResult) {
+    ///
+    /// - Parameters:
+    ///   - input: the work that the pass has written.
+    ///   - result: the result of its last run.
+    ///   - found: the number of claims of its first run.
+    func conclude(_ input: PassInput, _ result: PassResult, found: Int) {
+        state.withLock { $0.claimBackoff.note(found: found, claimed: result.claims.count) }
         apply(result, of: input)
         for (hub, number, report) in result.events { hub.send(event(of: number, report)) }
         for (hub, number, report) in result.decided { hub.deliver(event(of: number, report)) }
