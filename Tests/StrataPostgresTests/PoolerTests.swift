@@ -110,7 +110,8 @@ import Testing
         let (home, other) = (try fixture.home(port: pooler.port), try fixture.home())
         let attempts: [(id: Int64, hasLock: Bool)] = [(1, true), (2, false)]
         for (id, hasLock) in attempts {
-            let previous = try home.newest()
+            // The connection that publishes exists before the fault. Without it, nothing would be sent.
+            let previous = try home.publishNext(SampleStore.insertion(id + 10))
             if hasLock { #expect(try home.lock(after: previous, limit: 1).isEmpty) }
             let transaction = home.transaction(after: previous, try SampleStore.insertion(id))
             proxy.set(moment.fault)

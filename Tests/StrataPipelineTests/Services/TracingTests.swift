@@ -160,6 +160,8 @@ import Tracing
         try await pipeline.waitUntilIdle()
         await pipeline.close()
         let texts = try await stack.background { try $0.fetch(Letter.all).map(\.text) }
+        // The commit of the block ends the operation, and the span of its attempt ends a moment later.
+        for _ in 0..<10_000 where attempts().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
         let attempt = try #require(attempts().first)
         #expect(texts == [attempt.spanID])
         let write = try #require(tracer.finishedSpans.first { $0.operationName == "strata.write" })
