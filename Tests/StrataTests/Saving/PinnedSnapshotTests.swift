@@ -96,6 +96,48 @@ import Testing
         try await stack.close()
     }
 
+    /// The pinned context shows bytes that its parent has not stored yet. A commit then stores them.
+    @Test("A pinned context shows bytes in its parent that a commit has stored since, also after its layer was rebased")
+    func storedSince() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await ContextStack.open(
+            .sqlite(folder.file("slides.sqlite")),
+            models: [Slide.self],
+            stack: .rootOnly
+        )
+        let id = try await insertSlide(stack)
+        let root: ContextHandle = try stack[.root]
+        let child = try stack.create(.private, named: "child")
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        // The save sets the timestamp, so that the commit of root writes exactly the row that the pinned context sees.
+        try await child.perform { context in
+            try #require(try context.find(id)).photo = Data([2])
+            try context.save()
+        }
+        try await pinned.perform { context in
+            let slide = try #require(try context.find(id))
+            let photo = slide.photo
+            #expect(photo == Data([2]))
+            slide.title = "second"
+        }
+        try await root.perform { try $0.commit() }
+        // The edit, and its rollback, rebase the change of the pinned context onto rows that were read from the store.
+        try await root.perform { context in try #require(try context.find(id)).title = "temporary" }
+        try await root.perform { $0.rollback() }
+        let (title, photo) = try await pinned.perform { context in
+            let slide = try #require(try context.find(id))
+            return (slide.title, slide.photo)
+        }
+        #expect(title == "second" && photo == Data([2]), "\(title), \(photo.map(\.count) ?? -1) bytes")
+        let (merged, stored) = try await pinned.perform { context in
+            try context.merge()
+            let slide = try #require(try context.find(id))
+            return (slide.title, slide.photo)
+        }
+        #expect(merged == "second" && stored == Data([2]))
+        try await stack.close()
+    }
+
     @Test("A pinned context that merges while its parent publishes an older row never shows that row")
     func parentsEdit() async throws {
         let folder = try ScratchFolder()

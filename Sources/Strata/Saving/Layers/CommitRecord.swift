@@ -297,13 +297,19 @@ extension Change {
 extension LayerSnapshot {
     /// Rebases the changes of one layer onto the rows that are below them now.
     ///
-    /// - Parameter fallback: the row in the store, for rows that no layer below has changed: `.some(nil)` if it is
-    ///   gone, nil if it is unchanged.
+    /// - Parameters:
+    ///   - replacingEqual: whether changes take over the values of equal rows below them, too. Two rows are equal if
+    ///     their external bytes have the same number. In the newest state, both lead to these bytes. In an older
+    ///     snapshot from before the commit that stored the bytes, only a row of that snapshot does: it still has the
+    ///     bytes in memory.
+    ///   - fallback: the row in the store, for rows that no layer below has changed: `.some(nil)` if it is gone, nil if
+    ///     it is unchanged.
     mutating func rebase<Row: StoredRow>(
         _ ids: [Int64],
         entity: Int,
         in context: Int,
         _ type: Row.Type,
+        replacingEqual: Bool = false,
         fallback: (Int64) -> Row??
     ) {
         guard levels[context] != nil else { return }
@@ -323,7 +329,8 @@ extension LayerSnapshot {
             for (index, (_, change, position)) in stack.enumerated() {
                 let rebased = below.flatMap { below in
                     below == nil && change.kind == .undelete && hidden != nil
-                        ? change.undeleting(hidden) : change.rebased(onto: below)
+                        ? change.undeleting(hidden, replacingEqual: replacingEqual)
+                        : change.rebased(onto: below, replacingEqual: replacingEqual)
                 }
                 if let rebased { edits[position, default: [:]][id] = .some(rebased) }
                 let shown = rebased ?? change
