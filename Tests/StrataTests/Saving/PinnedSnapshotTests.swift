@@ -21,6 +21,11 @@ import Testing
         }
     }
 
+    @Model final class Picture {
+        var title: String
+        @Attribute(.externalStorage) var photo: Data?
+    }
+
     enum Meanwhile: ContextStateKey { typealias Value = () -> Void }
 
     /// A step that is due when the stack runs its next statement for one context.
@@ -194,6 +199,49 @@ import Testing
         let stored = try await others.background { try $0.find(id).map { ($0.title, $0.photo) } }
         #expect(stored?.0 == "second" && stored?.1 == Data([2]))
         try await others.close()
+        try await stack.close()
+    }
+
+    /// No other column of the row changes in between: the model has no timestamps.
+    @Test("A child's older edit shows the bytes that its parent has restored by an undo after a commit")
+    func restoredMeanwhile() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await ContextStack.open(
+            .sqlite(folder.file("pictures.sqlite")),
+            models: [Picture.self],
+            stack: .rootOnly
+        )
+        let id = try await stack.background { context in
+            let picture = context.insert(Picture(title: "first", photo: Data([1])))
+            try context.commit()
+            return picture.id
+        }
+        let parent = try stack.create(.private, named: "parent")
+        let child = try await parent.perform { context in
+            context.undoLevels = 2
+            return try stack.create(.private, named: "child")
+        }
+        try await child.perform { context in
+            let picture = try #require(try context.find(id))
+            try waitForTask {
+                try await parent.perform { parent in
+                    try #require(try parent.find(id)).photo = Data([2])
+                    try parent.commit()
+                    // The store does not have the first bytes any more.
+                    try parent.undo()
+                }
+            }
+            picture.title = "second"
+        }
+        let (title, photo) = try await child.perform { context in
+            let picture = try #require(try context.find(id))
+            return (picture.title, picture.photo)
+        }
+        #expect(title == "second" && photo == Data([1]), "\(title), \(photo.map(\.count) ?? -1) bytes")
+        try await child.perform { try $0.commit() }
+        try await parent.perform { try $0.commit() }
+        let stored = try await stack.background { try $0.find(id).map { ($0.title, $0.photo) } }
+        #expect(stored?.0 == "second" && stored?.1 == Data([1]))
         try await stack.close()
     }
 }

@@ -23,8 +23,8 @@ extension ObjectContext {
         let connection = snapshot.reader.connection
         for segment in layers[id] {
             for (entity, part) in segment.parts {
-                // Equal rows are replaced too. The layer may have read the number of bytes that a commit has stored
-                // since. The row of the snapshot has the same number, and the bytes in memory.
+                // Equal rows are replaced too: a commit may have stored bytes that the snapshot shows in memory. The
+                // layer may know only their number.
                 part.rebaseRead(
                     entity: entity,
                     context: id,

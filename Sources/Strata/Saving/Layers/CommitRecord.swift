@@ -298,10 +298,10 @@ extension LayerSnapshot {
     /// Rebases the changes of one layer onto the rows that are below them now.
     ///
     /// - Parameters:
-    ///   - replacingEqual: whether changes take over the values of equal rows below them, too. Two rows are equal if
-    ///     their external bytes have the same number. In the newest state, both lead to these bytes. In an older
-    ///     snapshot from before the commit that stored the bytes, only a row of that snapshot does: it still has the
-    ///     bytes in memory.
+    ///   - replacingEqual: whether changes take over the values of equal rows below them, too. This is necessary if the
+    ///     changes come from another snapshot than the rows below. External bytes are equal if they have the same
+    ///     number, but the store of one of the snapshots may lack them. Then only the row of that snapshot leads to the
+    ///     bytes, because it has them in memory.
     ///   - fallback: the row in the store, for rows that no layer below has changed: `.some(nil)` if it is gone, nil if
     ///     it is unchanged.
     mutating func rebase<Row: StoredRow>(
