@@ -81,7 +81,7 @@ final class SoakProcess: Sendable {
                             {
                                 continue
                             }
-                            faults.add("seed \(seed), \(self.moment): nobody waited for \(failure)")
+                            faults.add("seed \(seed), \(self.moment), no caller: \(failure)")
                         }
                     }
                 }
