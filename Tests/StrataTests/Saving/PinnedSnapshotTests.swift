@@ -135,7 +135,7 @@ import Testing
         }
         #expect(title == "second" && photo == Data([2]), "\(title), \(photo.map(\.count) ?? -1) bytes")
         let (merged, stored) = try await pinned.perform { context in
-            try context.merge()
+            try context.commit()
             let slide = try #require(try context.find(id))
             return (slide.title, slide.photo)
         }
