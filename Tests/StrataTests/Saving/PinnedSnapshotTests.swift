@@ -21,6 +21,11 @@ import Testing
         }
     }
 
+    @Model final class Picture {
+        var title: String
+        @Attribute(.externalStorage) var photo: Data?
+    }
+
     enum Meanwhile: ContextStateKey { typealias Value = () -> Void }
 
     /// A step that is due when the stack runs its next statement for one context.
@@ -96,6 +101,48 @@ import Testing
         try await stack.close()
     }
 
+    /// The pinned context shows bytes that its parent has not stored yet. A commit then stores them.
+    @Test("A pinned context shows bytes in its parent that a commit has stored since, also after its layer was rebased")
+    func storedSince() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await ContextStack.open(
+            .sqlite(folder.file("slides.sqlite")),
+            models: [Slide.self],
+            stack: .rootOnly
+        )
+        let id = try await insertSlide(stack)
+        let root: ContextHandle = try stack[.root]
+        let child = try stack.create(.private, named: "child")
+        let pinned = try stack.create(.private, named: "pinned", merging: .pinned)
+        // The save sets the timestamp, so that the commit of root writes exactly the row that the pinned context sees.
+        try await child.perform { context in
+            try #require(try context.find(id)).photo = Data([2])
+            try context.save()
+        }
+        try await pinned.perform { context in
+            let slide = try #require(try context.find(id))
+            let photo = slide.photo
+            #expect(photo == Data([2]))
+            slide.title = "second"
+        }
+        try await root.perform { try $0.commit() }
+        // The edit, and its rollback, rebase the change of the pinned context onto rows that were read from the store.
+        try await root.perform { context in try #require(try context.find(id)).title = "temporary" }
+        try await root.perform { $0.rollback() }
+        let (title, photo) = try await pinned.perform { context in
+            let slide = try #require(try context.find(id))
+            return (slide.title, slide.photo)
+        }
+        #expect(title == "second" && photo == Data([2]), "\(title), \(photo.map(\.count) ?? -1) bytes")
+        let (merged, stored) = try await pinned.perform { context in
+            try context.commit()
+            let slide = try #require(try context.find(id))
+            return (slide.title, slide.photo)
+        }
+        #expect(merged == "second" && stored == Data([2]))
+        try await stack.close()
+    }
+
     @Test("A pinned context that merges while its parent publishes an older row never shows that row")
     func parentsEdit() async throws {
         let folder = try ScratchFolder()
@@ -152,6 +199,49 @@ import Testing
         let stored = try await others.background { try $0.find(id).map { ($0.title, $0.photo) } }
         #expect(stored?.0 == "second" && stored?.1 == Data([2]))
         try await others.close()
+        try await stack.close()
+    }
+
+    /// No other column of the row changes in between: the model has no timestamps.
+    @Test("A child's older edit shows the bytes that its parent has restored by an undo after a commit")
+    func restoredMeanwhile() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await ContextStack.open(
+            .sqlite(folder.file("pictures.sqlite")),
+            models: [Picture.self],
+            stack: .rootOnly
+        )
+        let id = try await stack.background { context in
+            let picture = context.insert(Picture(title: "first", photo: Data([1])))
+            try context.commit()
+            return picture.id
+        }
+        let parent = try stack.create(.private, named: "parent")
+        let child = try await parent.perform { context in
+            context.undoLevels = 2
+            return try stack.create(.private, named: "child")
+        }
+        try await child.perform { context in
+            let picture = try #require(try context.find(id))
+            try waitForTask {
+                try await parent.perform { parent in
+                    try #require(try parent.find(id)).photo = Data([2])
+                    try parent.commit()
+                    // The store does not have the first bytes any more.
+                    try parent.undo()
+                }
+            }
+            picture.title = "second"
+        }
+        let (title, photo) = try await child.perform { context in
+            let picture = try #require(try context.find(id))
+            return (picture.title, picture.photo)
+        }
+        #expect(title == "second" && photo == Data([1]), "\(title), \(photo.map(\.count) ?? -1) bytes")
+        try await child.perform { try $0.commit() }
+        try await parent.perform { try $0.commit() }
+        let stored = try await stack.background { try $0.find(id).map { ($0.title, $0.photo) } }
+        #expect(stored?.0 == "second" && stored?.1 == Data([1]))
         try await stack.close()
     }
 }

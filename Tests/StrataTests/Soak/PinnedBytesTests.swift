@@ -84,6 +84,13 @@ struct PinnedBytesTests {
                         (item.photoSeed, item.photo) = (number, Soak.photo(number))
                     }
                     try await stack.push(try stack["desk"]) { _ in try await stack.save() }
+                    // Rebases the changes of the draft twice.
+                    try await stack.on(.main) { context in
+                        _ = try? context.savepoint {
+                            try #require(try context.find(id)).value += 1
+                            throw TakenBack()
+                        }
+                    }
                 }
             }
             group.addTask {

@@ -20,9 +20,19 @@ extension ObjectContext {
         var layers = snapshot.layers
         layers[id] = level
         layers.showMergedMembers(merged, in: id, shownIn: snapshot.layers)
+        let connection = snapshot.reader.connection
         for segment in layers[id] {
             for (entity, part) in segment.parts {
-                part.rebaseRead(entity: entity, context: id, store.schema, snapshot.reader.connection, in: &layers)
+                // Equal rows are replaced too: a commit may have stored bytes that the snapshot shows in memory. The
+                // layer may know only their number.
+                part.rebaseRead(
+                    entity: entity,
+                    context: id,
+                    store.schema,
+                    connection,
+                    replacingEqual: true,
+                    in: &layers
+                )
                 part.keepUndeleted(entity: entity, context: id, shownIn: snapshot.layers, in: &layers)
             }
         }

@@ -216,11 +216,15 @@ extension RowChanges {
 
     /// Rebases changes onto the state beneath them, after these rows were removed from a layer. If that state is in the
     /// store, it is read.
+    ///
+    /// - Parameter replacingEqual: whether to replace rows that equal those beneath them, see
+    ///   ``LayerSnapshot/rebase(_:entity:in:_:replacingEqual:fallback:)``.
     func rebaseRead(
         entity: Int,
         context: Int,
         _ schema: Schema,
         _ connection: Connection,
+        replacingEqual: Bool,
         in layers: inout LayerSnapshot
     ) {
         let ids = touched(in: layers, context: context, entity: entity)
@@ -234,6 +238,6 @@ extension RowChanges {
         layers.setMissingStoreOriginals(ids.filter { rows[$0] != nil }, entity: entity, in: context, Row.self) {
             rows[$0] ?? nil
         }
-        layers.rebase(ids, entity: entity, in: context, Row.self) { rows[$0] }
+        layers.rebase(ids, entity: entity, in: context, Row.self, replacingEqual: replacingEqual) { rows[$0] }
     }
 }

@@ -92,11 +92,14 @@ extension Model {
             // The bytes of a deleted object are deleted with the object, so missing bytes are an error only for other
             // objects.
             if !isDeleted {
+                let (row, entity) = (id.rawValue, Int(_$state.entity))
+                let isGone = try snapshot.hasLost(row, entity: entity, context)
                 throw ExternalData.lost(
                     Self._$schema.columns[column].name,
-                    of: id.rawValue,
+                    of: row,
                     Self._$schema.name,
-                    withRow: try snapshot.hasLost(id.rawValue, entity: Int(_$state.entity), context)
+                    withRow: isGone,
+                    origin: isGone ? nil : snapshot.origin(of: external, inRow: row, entity: entity, context)
                 )
             }
         } catch {
@@ -109,17 +112,24 @@ extension Model {
 extension ExternalData {
     /// The error for bytes that a row refers to but the store does not have.
     ///
-    /// - Parameter isGone: whether the row is gone too, and only this context still shows the object. Once another
-    ///   context has committed the delete, bytes that were not read before the commit are gone.
-    static func lost(_ column: String, of number: Int64, _ model: String, withRow isGone: Bool = false)
-        -> StrataError
-    {
+    /// - Parameters:
+    ///   - isGone: whether the row is gone too, and only this context still shows the object. Once another context has
+    ///     committed the delete, bytes that were not read before the commit are gone.
+    ///   - origin: sentences about the row and the state in which its bytes are missing.
+    static func lost(
+        _ column: String,
+        of number: Int64,
+        _ model: String,
+        withRow isGone: Bool = false,
+        origin: String? = nil
+    ) -> StrataError {
         StrataError(
             isGone ? .conflict : .damagedStore,
             isGone
                 ? "The bytes of \(model).\(column) are gone: another context deleted the object, which this context "
                     + "has changed or restored. Set the bytes again, or roll the object back."
-                : "The bytes of \(model).\(column) are not in the store. Was it changed by another program?",
+                : "The bytes of \(model).\(column) are not in the store. Was it changed by another program?"
+                    + (origin.map { " \($0)" } ?? ""),
             details: [
                 StrataError.Detail(model: model, id: number, column: column, message: "has lost its bytes")
             ]

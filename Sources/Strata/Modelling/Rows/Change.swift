@@ -246,7 +246,10 @@ extension Change {
     }
 
     /// This change over another row below it (nil: the row is gone). Returns nil if nothing differs.
-    func rebased(onto below: Row?) -> Change? {
+    ///
+    /// - Parameter replacingEqual: whether the result also has the values of an equal row below it, see
+    ///   ``LayerSnapshot/rebase(_:entity:in:_:replacingEqual:fallback:)``.
+    func rebased(onto below: Row?, replacingEqual: Bool = false) -> Change? {
         switch (kind, below) {
         case (.update, nil):
             var updateOfDeleted = self
@@ -260,7 +263,11 @@ extension Change {
             merged._$copy(columns, from: row)
             let isConflicting = base.map { hasChanged(below, since: $0.original) } ?? false
             let isUnmarked = base?.parentEqualsOriginal ?? true
-            if kind == .update, !isConflicting, isUnmarked, merged._$differences(from: row).isEmpty { return nil }
+            if kind == .update, !replacingEqual, !isConflicting, isUnmarked,
+                merged._$differences(from: row).isEmpty
+            {
+                return nil
+            }
             return Change(
                 kind: .update,
                 columns: columns,
@@ -286,10 +293,12 @@ extension Change {
     }
 
     /// This undelete over a row that a delete below it hides. Returns nil if nothing differs.
-    func undeleting(_ hidden: Row?) -> Change? {
+    ///
+    /// - Parameter replacingEqual: as in ``rebased(onto:replacingEqual:)``.
+    func undeleting(_ hidden: Row?, replacingEqual: Bool = false) -> Change? {
         guard var merged = hidden else { return nil }
         merged._$copy(columns, from: row)
-        if merged._$differences(from: row).isEmpty { return nil }
+        if !replacingEqual, merged._$differences(from: row).isEmpty { return nil }
         return Change(kind: kind, columns: columns, row: merged, base: base)
     }
 

@@ -165,6 +165,7 @@ protocol AnyRowChanges: AnyObject, Sendable {
         context: Int,
         _ schema: Schema,
         _ connection: Connection,
+        replacingEqual: Bool,
         in layers: inout LayerSnapshot
     )
     func keepUndeleted(entity: Int, context: Int, shownIn shown: LayerSnapshot, in layers: inout LayerSnapshot)
@@ -176,6 +177,24 @@ protocol AnyRowChanges: AnyObject, Sendable {
 }
 
 extension AnyRowChanges {
+    /// Rebases changes onto the state beneath them. Rows that equal those beneath them stay.
+    func rebaseRead(
+        entity: Int,
+        context: Int,
+        _ schema: Schema,
+        _ connection: Connection,
+        in layers: inout LayerSnapshot
+    ) {
+        rebaseRead(
+            entity: entity,
+            context: context,
+            schema,
+            connection,
+            replacingEqual: false,
+            in: &layers
+        )
+    }
+
     /// The part with its concrete type. Parts are stored by the index of their entity, which determines the type.
     func typed<Row: StoredRow>(_ type: Row.Type) -> RowChanges<Row> { unsafeDowncast(self, to: RowChanges<Row>.self) }
 }

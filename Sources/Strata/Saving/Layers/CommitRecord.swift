@@ -297,13 +297,19 @@ extension Change {
 extension LayerSnapshot {
     /// Rebases the changes of one layer onto the rows that are below them now.
     ///
-    /// - Parameter fallback: the row in the store, for rows that no layer below has changed: `.some(nil)` if it is
-    ///   gone, nil if it is unchanged.
+    /// - Parameters:
+    ///   - replacingEqual: whether changes take over the values of equal rows below them, too. This is necessary if the
+    ///     changes come from another snapshot than the rows below. External bytes are equal if they have the same
+    ///     number, but the store of one of the snapshots may lack them. Then only the row of that snapshot leads to the
+    ///     bytes, because it has them in memory.
+    ///   - fallback: the row in the store, for rows that no layer below has changed: `.some(nil)` if it is gone, nil if
+    ///     it is unchanged.
     mutating func rebase<Row: StoredRow>(
         _ ids: [Int64],
         entity: Int,
         in context: Int,
         _ type: Row.Type,
+        replacingEqual: Bool = false,
         fallback: (Int64) -> Row??
     ) {
         guard levels[context] != nil else { return }
@@ -323,7 +329,8 @@ extension LayerSnapshot {
             for (index, (_, change, position)) in stack.enumerated() {
                 let rebased = below.flatMap { below in
                     below == nil && change.kind == .undelete && hidden != nil
-                        ? change.undeleting(hidden) : change.rebased(onto: below)
+                        ? change.undeleting(hidden, replacingEqual: replacingEqual)
+                        : change.rebased(onto: below, replacingEqual: replacingEqual)
                 }
                 if let rebased { edits[position, default: [:]][id] = .some(rebased) }
                 let shown = rebased ?? change

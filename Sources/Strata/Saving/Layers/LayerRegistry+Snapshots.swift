@@ -136,11 +136,21 @@ extension LayerRegistry {
             let published = state.push(parts, provenance: provenance, by: context, seenThrough: cursor, news)
             // Inserts do not have a row below them.
             for (entity, part) in parts where part.kinds != .insert {
-                part.rebaseRead(entity: entity, context: context, schema, reading.connection, in: &state.layers)
+                part.rebaseRead(
+                    entity: entity,
+                    context: context,
+                    schema,
+                    reading.connection,
+                    replacingEqual: true,
+                    in: &state.layers
+                )
             }
             // Only now, because the changes below the other layers are not complete before.
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
-            return published
+            return Published(
+                cursor: published.cursor,
+                revisions: (published.revisions.before, state.layers.revisions[context])
+            )
         }
     }
 
@@ -273,12 +283,15 @@ extension RowChanges {
     }
 
     /// Rebases these changes of a layer onto the layers below it or, if the store is below it, onto the committed rows.
+    ///
+    /// Equal rows are replaced too: these changes may come from an older snapshot, in which the bytes of a row were in
+    /// the store. Since then, another context may have replaced the bytes, and a layer below may have restored them.
     func rebaseOnCommits(_ commits: [any AnyRowChanges], entity: Int, context: Int, in layers: inout LayerSnapshot) {
         let commits = commits.reversed().map { $0.typed(Row.self) }
         layers.setMissingStoreOriginals(ids, entity: entity, in: context, Row.self) { number in
             commits.lazy.compactMap { $0[number] }.first.flatMap { $0.kind.isVisible ? $0.row : nil }
         }
-        layers.rebase(ids, entity: entity, in: context, Row.self) { number in
+        layers.rebase(ids, entity: entity, in: context, Row.self, replacingEqual: true) { number in
             for commit in commits {
                 if let change = commit[number] { return .some(change.kind.isVisible ? change.row : nil) }
             }

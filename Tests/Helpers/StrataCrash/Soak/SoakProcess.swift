@@ -14,6 +14,8 @@ final class SoakProcess: Sendable {
     let steps: Int
     let faults = SoakFaults()
     private let stage = Atomic(Soak.working)
+    /// The last step that each worker has begun, by its number.
+    private let begun = Mutex<[Int: Int]>([:])
 
     private init(_ stack: ContextStack, seed: UInt64, steps: Int) {
         self.stack = stack
@@ -79,7 +81,7 @@ final class SoakProcess: Sendable {
                             {
                                 continue
                             }
-                            faults.add("seed \(seed), nobody waited for \(failure)")
+                            faults.add("seed \(seed), \(self.moment), no caller: \(failure)")
                         }
                     }
                 }
@@ -101,6 +103,15 @@ final class SoakProcess: Sendable {
             followers.cancel()
             await followers.value
         }
+    }
+
+    /// Notes that a worker begins a step.
+    func begin(_ step: Int, of worker: Int) { begun.withLock { $0[worker] = step } }
+
+    /// The steps that the workers are making now. The seed determines what they do.
+    private var moment: String {
+        begun.withLock { $0.sorted { $0.key < $1.key } }.map { "worker \($0.key) step \($0.value)" }
+            .joined(separator: ", ")
     }
 
     var isOver: Bool { stage.load(ordering: .relaxed) != Soak.working }

@@ -14,6 +14,7 @@ struct SoakWorker: Sendable {
         for step in 0..<process.steps {
             if process.isOver { return }
             try await keepQuiet()
+            process.begin(step, of: number)
             var worker = self
             worker.step = step
             let seed = process.seed &* 1_000_003 &+ UInt64(number) &* 500_000_003 &+ UInt64(step)
