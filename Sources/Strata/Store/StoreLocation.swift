@@ -43,7 +43,8 @@ public struct StoreLocation: Sendable {
     /// - Parameters:
     ///   - home: orders and keeps the commits of all machines. The stack closes it. If opening throws, the home can be used
     ///     for another attempt.
-    ///   - url: the working copy: a SQLite file on a local disk, which is made from the home if it does not exist.
+    ///   - url: the working copy: a SQLite file on a local disk, which is made from the home if it does not exist. If it
+    ///     exists, it is brought up to the state of the home before the stack is open.
     public static func shared(_ home: any StoreHome, copy url: URL) -> StoreLocation {
         StoreLocation(kind: .shared(home, copy: url))
     }

@@ -16,7 +16,8 @@ struct StoreOpening {
         /// Whether no process can change the file.
         var isUnchangeable = false
         let identity: StoreIdentity
-        let sequence: Int64
+        /// The number of the last commit.
+        var sequence: Int64
         /// The models of the store that the stack does not open; nil if it opens all models.
         var unopened: UnopenedModels?
     }
@@ -63,7 +64,7 @@ struct StoreOpening {
                     try copy.makeIfNeeded()
                     var opening = self
                     opening.copy = copy
-                    return try opening.open(url, configuration)
+                    return try catchUp(try opening.open(url, configuration))
                 }
             } catch let error as StrataError where error.code == .schemaMismatch {
                 // Another node may have migrated the store meanwhile.
@@ -71,6 +72,20 @@ struct StoreOpening {
                 guard found.description != state.description else { throw error }
             }
         }
+    }
+
+    /// Brings a working copy up to the state that the home has, so that the stack begins with it. After a crash, the copy
+    /// may lack commits that this machine has made.
+    private func catchUp(_ opened: Opened) throws -> Opened {
+        var opened = opened
+        do {
+            try opened.writer.follower?.catchUpToNewest()
+            opened.sequence = try opened.writer.maintain { connection, _ in try connection.sequence() }
+        } catch {
+            try? opened.writer.close()
+            throw error
+        }
+        return opened
     }
 
     /// Connects to a home, for a store of this schema.

@@ -49,6 +49,19 @@ struct SharedStoreTests {
         try await fleet.close()
     }
 
+    @Test("A stack over an existing copy begins with the newest state of the home")
+    func reopens() async throws {
+        let fleet = try Fleet()
+        let (left, first) = (try await fleet.open("left"), try await fleet.open("right"))
+        try await first.close()
+        try await left.write { context in _ = context.insert(Account(name: "new", balance: 1)) }
+        let right = try await fleet.open("right")
+        #expect(right.historyToken == left.historyToken)
+        let count = try await right.background { context in try context.count(Account.all) }
+        #expect(count == 1)
+        try await fleet.close()
+    }
+
     @Test("A token of another node can be waited for, and one from the future is refused")
     func tokens() async throws {
         let fleet = try Fleet()

@@ -3,6 +3,7 @@ import InMemoryLogging
 import Logging
 import StoreModels
 import Synchronization
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -161,7 +162,10 @@ struct BlockWatchTests {
         try await stack.close()
     }
 
-    @Test("A block that writes on its own thread, beside its commit, gets an error, and the others are committed")
+    @Test(
+        "A block that writes on its own thread, beside its commit, gets an error, and the others are committed",
+        .aboutTheFile("counts transactions, and a failed commit is repeated with the lock of a home")
+    )
     func nestedWrite() async throws {
         let store = try await SharingStore()
         let stack = store.stack

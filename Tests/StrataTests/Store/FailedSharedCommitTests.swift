@@ -8,7 +8,10 @@ import Testing
 
 @Suite("Failures of commits that share a transaction", .serialized, .timeLimit(.minutes(5)))
 struct FailedSharedCommitTests {
-    @Test("A commit that fails gets its own error and keeps its changes, and the other commits are written")
+    @Test(
+        "A commit that fails gets its own error and keeps its changes, and the other commits are written",
+        .aboutTheFile("counts transactions, and a failed commit is repeated with the lock of a home")
+    )
     func failures() async throws {
         let store = try await SharingStore()
         let stack = store.stack
@@ -74,7 +77,10 @@ struct FailedSharedCommitTests {
         try await stack.close()
     }
 
-    @Test("If the first commit of a transaction fails, the next one begins another transaction")
+    @Test(
+        "If the first commit of a transaction fails, the next one begins another transaction",
+        .aboutTheFile("counts transactions, and a failed commit is repeated with the lock of a home")
+    )
     func first() async throws {
         let store = try await SharingStore()
         let ids = try await store.cells(0..<3)
