@@ -265,7 +265,8 @@ extension ObjectContext {
             && store.layers.state.withLock { state in path.allSatisfy { state.layers[$0].isEmpty } }
     }
 
-    private func showNewest() {
+    /// Takes the newest snapshot, and reports an error instead of throwing it.
+    func showNewest() {
         do { try acquireSnapshot() } catch { reference.report(error) }
     }
 
