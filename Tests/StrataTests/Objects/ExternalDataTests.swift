@@ -231,6 +231,55 @@ struct ExternalDataTests {
         try await stack.close()
     }
 
+    private enum KeptPhoto: ContextStateKey { typealias Value = Photo }
+
+    /// A private context with undo that holds a photo of an earlier block. The bytes of the photo are not in memory.
+    private func openWithKeptPhoto() async throws -> (stack: ContextStack, editor: ContextHandle) {
+        let stack = try await openWithPhoto()
+        let editor = try stack.create(.private, named: "editor")
+        try await editor.perform { context in
+            context.undoLevels = 5
+            context.mergePolicy = .mine
+            context.state[KeptPhoto.self] = try #require(try context.first(Photo.all))
+        }
+        return (stack, editor)
+    }
+
+    @Test("Undo restores bytes that others replace between an edit and its publication", arguments: [false, true])
+    func undoOfReplaced(isDelete: Bool) async throws {
+        let (stack, editor) = try await openWithKeptPhoto()
+        try await editor.perform { context in
+            let photo = try #require(context.state[KeptPhoto.self])
+            if isDelete { context.delete(photo) } else { photo.image = bytes(2) }
+            // The edit is not published yet.
+            try stack.meanwhile { other in try #require(try other.first(Photo.all)).image = bytes(3) }
+            try context.commit()
+            try context.undo()
+            let image = photo.image
+            #expect(image == bytes(1))
+            try context.commit()
+        }
+        let image = try await stack.background { try $0.first(Photo.all)?.image }
+        #expect(image == bytes(1))
+        try await stack.close()
+    }
+
+    @Test("Undo leaves bytes as they are if others had replaced the earlier ones before the edit")
+    func undoOfLost() async throws {
+        let (stack, editor) = try await openWithKeptPhoto()
+        try await editor.perform { context in
+            let photo = try #require(context.state[KeptPhoto.self])
+            try stack.meanwhile { other in try #require(try other.first(Photo.all)).image = bytes(3) }
+            photo.name = "edited"
+            photo.image = bytes(2)
+            try context.commit()
+            try context.undo()
+            let (name, image) = (photo.name, photo.image)
+            #expect(name != "edited" && image == bytes(2))
+        }
+        try await stack.close()
+    }
+
     @Test("Undo restores bytes that a commit has removed from the store", arguments: [false, true])
     func undo(isDelete: Bool) async throws {
         let stack = try await openWithPhoto(thumbnail: bytes(2, 10))

@@ -138,4 +138,63 @@ import Testing
         #expect(committed == edit.result)
         try await stack.close()
     }
+
+    private struct TakenBack: Error {}
+
+    /// When a context shows the commit that merges a member.
+    enum Merging: CaseIterable {
+        /// The context is pinned, and merges after the savepoint.
+        case afterSavepoint
+        /// The context is pinned, and merges in the savepoint.
+        case inSavepoint
+        /// The context is not pinned, so the rollback of the savepoint shows the newest state.
+        case atRollback
+    }
+
+    @Test(
+        "If a savepoint throws whose undo has restored a member, and a commit merges the member, the removal returns",
+        arguments: [false, true],
+        Merging.allCases
+    )
+    func removalReturns(seesBoth: Bool, merging: Merging) async throws {
+        let folder = try ScratchFolder()
+        let (stack, root, other) = try await Self.open(in: folder)
+        if seesBoth { try await other.perform { try $0.commit() } }
+        let editor = try stack.create(
+            .private,
+            named: "editor",
+            merging: merging == .atRollback ? .atNextBlock : .pinned
+        )
+        try await editor.perform { context in
+            context.undoLevels = 2
+            let items = try #require(try context.first(Soak.List.all)).items
+            let members = try items.fetch()
+            #expect(members.map(\.label) == ["a", "b", "c"])
+            items.remove(members[2])
+        }
+        try await editor.perform { context in
+            #expect(throws: TakenBack.self) {
+                try context.savepoint {
+                    try context.undo()
+                    let restored = try Self.labels(context)
+                    #expect(restored == ["a", "b", "c"])
+                    try waitForTask {
+                        if !seesBoth { try await other.perform { try $0.commit() } }
+                        try await root.perform { try $0.commit() }
+                    }
+                    if merging == .inSavepoint { try context.merge() }
+                    throw TakenBack()
+                }
+            }
+            let removed = try Self.labels(context)
+            #expect(removed == ["a", "b"])
+            try context.merge()
+            let merged = try Self.labels(context)
+            #expect(merged == ["a", "b"])
+            try context.commit()
+        }
+        let committed = try await other.perform { try Self.labels($0) }
+        #expect(committed == ["a", "b"])
+        try await stack.close()
+    }
 }

@@ -34,6 +34,7 @@ extension ObjectContext {
     func deleteAlone<Object: Model>(_ object: Object) -> Bool {
         guard !object._$state.isDeleted else { return false }
         if store.schema.hasDeleteHooks, !runHookBeforeDelete(object) { return false }
+        if undoing.history.isOn { keepBytes(of: object, beforeEditing: nil) }
         tracker(Object.self, Int(object._$state.entity)).delete(object, in: self)
         observers?.willChange(object.id.rawValue, ContextObservers.Facet.isDeleted)
         return true

@@ -2,6 +2,7 @@ extension ObjectContext {
     @inline(__always)
     func willChange<Object: Model>(_ object: Object, _ column: Int) {
         guard !isEnded else { return }
+        if undoing.history.isOn { keepBytes(of: object, beforeEditing: column) }
         if object._$state.isObserved { observers?.willChange(object.id.rawValue, column) }
         noteTurn()
         let tracker = live.trackers[Int(object._$state.entity)].unsafelyUnwrapped  // register creates the tracker

@@ -10,12 +10,17 @@ extension ObjectContext {
 
     /// Refreshes a pinned context's own layer: children's saves and rollbacks become visible, over the state to which
     /// the context is pinned.
+    ///
+    /// If another context has committed changes of the layer, the context shows the newest state, as after its own
+    /// commit. The changes are in the store now, and no longer in the layer. Over the pinned state, the objects would
+    /// return to the values from before these changes.
     func showOwnLayer() {
         guard let snapshot = reading.snapshot else { return }
-        let (level, merged, revision) = store.layers.state.withLock {
-            ($0.layers[id], $0.mergedMembers[id] ?? [:], $0.layers.revisions[id])
+        let (level, merged, revision, committed) = store.layers.state.withLock {
+            ($0.layers[id], $0.mergedMembers[id] ?? [:], $0.layers.revisions[id], $0.layers.commitsByOthers[id])
         }
         guard revision != reading.ownRevision else { return }
+        if let committed, committed > snapshot.sequence { return showNewest() }
         reading.ownRevision = revision
         var layers = snapshot.layers
         layers[id] = level

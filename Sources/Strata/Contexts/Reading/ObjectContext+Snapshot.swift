@@ -31,6 +31,7 @@ extension ObjectContext {
                 only: reading.transaction == nil ? nil : path,
                 schema: store.schema
             )
+            if !matched.mergedMembers.isEmpty { undoing.moveMembers(matched.mergedMembers) }
             let snapshot = ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers)
             reading.snapshot = snapshot
             if let readRecord = reading.readRecord {

@@ -235,6 +235,9 @@ extension ObjectContext {
         observers?.noteChanges()
         defer { observers?.flush() }
         if case .failure = result { takeBack(pending.added) }
+        // An undo needs the bytes that edits made during the commit have replaced. This snapshot may be the last one
+        // that has them.
+        if undoing.history.isOn { publish() }
         releaseSnapshot()
         if case .success = result { forgetSavedDeletes() }
         if reading.isPinned { return showNewest() }
@@ -262,7 +265,8 @@ extension ObjectContext {
             && store.layers.state.withLock { state in path.allSatisfy { state.layers[$0].isEmpty } }
     }
 
-    private func showNewest() {
+    /// Takes the newest snapshot, and reports an error instead of throwing it.
+    func showNewest() {
         do { try acquireSnapshot() } catch { reference.report(error) }
     }
 

@@ -6,6 +6,9 @@ struct ContextUndo {
     /// The savepoints that enclose the running code, each with the state before it.
     var savepoints: [Savepoint] = []
 
+    /// The deletes that the running rollback puts back.
+    var returningDeletes: [CancelledDeletes] = []
+
     /// The segments that the last save in the open savepoints has checked. Segments that are merged or dropped later
     /// lose their ids, so they need no care here. If single changes of checked segments are removed, or if later changes
     /// are dropped with which they were checked, the checks are forgotten.
@@ -25,6 +28,17 @@ struct ContextUndo {
             guard !deletes.isOwn || heldSegments.contains(deletes.segment.id) else { continue }
             savepoints[innermost].cancelledDeletes.append(deletes)
         }
+    }
+
+    /// Applies the deletes of merged members to the rows that represent the members now. The context is about to show
+    /// these rows, and no longer the former ones.
+    ///
+    /// - Parameter merged: the members that commits have merged, by entity and former row.
+    mutating func moveMembers(_ merged: [Int: [Int64: MergedMember]]) {
+        for index in savepoints.indices {
+            savepoints[index].cancelledDeletes = savepoints[index].cancelledDeletes.map { $0.moved(onto: merged) }
+        }
+        returningDeletes = returningDeletes.map { $0.moved(onto: merged) }
     }
 
     /// Records that the outermost savepoint must save the context when it returns.
@@ -58,18 +72,17 @@ struct ContextUndo {
         if segments.contains(where: checkedSegments.contains) { forgetChecks() }
     }
 
-    /// Resets the innermost savepoint to its beginning, after a rollback. Returns the deletes that return.
+    /// Resets the innermost savepoint to its beginning, for a rollback, which puts back ``returningDeletes``.
     ///
     /// - Parameter dropsSaved: whether the rollback also drops changes that children have saved in the savepoint.
-    mutating func restartSavepoint(dropsSaved: Bool) -> [CancelledDeletes] {
-        guard let innermost = savepoints.indices.last else { return [] }
+    mutating func restartSavepoint(dropsSaved: Bool) {
+        guard let innermost = savepoints.indices.last else { return }
         let held = heldSegments
-        let deletes = savepoints[innermost].cancelledDeletes.filter { !dropsSaved || held.contains($0.segment.id) }
+        returningDeletes = savepoints[innermost].cancelledDeletes.filter { !dropsSaved || held.contains($0.segment.id) }
         savepoints[innermost].cancelledDeletes = []
         savepoints[innermost].postponedSave = nil
         // Later saves have checked the changes from before the savepoint together with changes that are dropped now.
         checkedSegments = savepoints[innermost].checkedSegments
-        return deletes
     }
 
     /// Ends the innermost savepoint, whose changes stay. Its postponed save and its removed deletes pass to the

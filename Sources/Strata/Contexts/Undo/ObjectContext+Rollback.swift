@@ -12,7 +12,7 @@ extension ObjectContext {
         guard !isEnded else { return }
         noteTurn()
         let before = undoing.savepoints.last
-        let cancelledDeletes = undoing.restartSavepoint(dropsSaved: includingSaved)
+        undoing.restartSavepoint(dropsSaved: includingSaved)
         saving.failedInserts = before?.failedInserts ?? []
         deleteEffects.effects = before?.deleteEffects ?? [:]
         if let before { undoing.history = before.undoHistory } else { undoing.history.removeAll() }
@@ -20,7 +20,7 @@ extension ObjectContext {
         dropCallbacks(after: before?.lastCallback ?? 0, includesSaved: includingSaved)
         for tracker in live.trackers { tracker?.discard() }
         for (entity, uses) in before?.usesAfterDelete ?? [:] { live.trackers[entity]?.usesAfterDelete = uses }
-        drop({ includingSaved || $0.provenance == Provenance(id) }, puttingBack: cancelledDeletes)
+        drop { includingSaved || $0.provenance == Provenance(id) }
     }
 
     /// Drops this context's own edits of these objects only, so that the other objects can be saved.
@@ -58,16 +58,11 @@ extension ObjectContext {
     }
 
     /// Removes changes from this context's layer and rebases all changes above onto the remaining state. In a
-    /// savepoint, changes from before it stay.
+    /// savepoint, changes from before it stay. The deletes of ``ContextUndo/returningDeletes`` return to the layer.
     ///
-    /// - Parameters:
-    ///   - keeping: the rows whose changes stay in the dropped segments; by default none.
-    ///   - deletes: deletes that an undo has removed from the layer, and that return to it.
-    func drop(
-        _ isDropped: (ChangeSegment) -> Bool,
-        keeping: (Int64) -> Bool = { _ in false },
-        puttingBack deletes: [CancelledDeletes] = []
-    ) {
+    /// - Parameter keeping: the rows whose changes stay in the dropped segments; by default none.
+    func drop(_ isDropped: (ChangeSegment) -> Bool, keeping: (Int64) -> Bool = { _ in false }) {
+        defer { undoing.returningDeletes = [] }
         do {
             let held = undoing.heldSegments
             try editLayer {
@@ -75,7 +70,7 @@ extension ObjectContext {
                     from: id,
                     { isDropped($0) && !held.contains($0.id) },
                     keeping: keeping,
-                    puttingBack: deletes,
+                    puttingBack: undoing.returningDeletes,
                     schema: store.schema,
                     $0
                 )
@@ -115,6 +110,8 @@ extension LayerRegistry {
                 if !rest.parts.isEmpty { kept.append(rest) }
                 hasGapBelow = true
             }
+            // The deletes were not in the layer when commits have merged members.
+            let deletes = state.movingMergedMembers(deletes, of: context)
             for deletes in deletes.reversed() {
                 dropped.append(deletes.segment.parts)
                 kept.putBack(deletes, fixed: fixed)

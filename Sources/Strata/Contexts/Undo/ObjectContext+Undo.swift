@@ -82,17 +82,42 @@ extension ObjectContext {
     func keepBytes(of parts: [Int: any AnyRowChanges]) {
         for (entity, part) in parts where store.schema.keepsBytes[entity] && part.kinds != .insert {
             let entity = store.schema.entities[entity]
-            do {
-                if let connection = (reading.snapshot?.reader ?? reading.transaction)?.connection {
-                    try entity.keepBytes(of: part, connection)
-                } else {
-                    try store.reading(for: reference.label) { connection, _ in
-                        try entity.keepBytes(of: part, connection)
-                    }
-                }
-            } catch {
-                reference.report(error)
+            readBytes { try entity.keepBytes(of: part, $0) }
+        }
+    }
+
+    /// Reads the externally stored bytes that an edit of an object is about to replace or delete, unless a snapshot has
+    /// them until the edit is published. Without a snapshot, another context may replace them before that.
+    ///
+    /// The object keeps showing what it shows. A newer snapshot would refresh it, and hide a conflict with values that
+    /// the block has read from it.
+    ///
+    /// - Parameter column: the column of the edit; nil for a delete.
+    @inline(never)
+    func keepBytes<Object: Model>(of object: Object, beforeEditing column: Int?) {
+        let entity = Int(object._$state.entity)
+        guard undoing.history.isOn, reading.snapshot == nil, store.schema.keepsBytes[entity], !saving.isRunning else {
+            return
+        }
+        let externals = store.schema.entities[entity].info.externals
+        for column in column.map({ externals.intersection(ColumnSet($0)) }) ?? externals {
+            guard let external = object._$row._$external(at: column), external.data == nil else { continue }
+            readBytes { connection in
+                if let content = try connection.content(of: external) { external.keep(content) }
             }
+        }
+    }
+
+    /// Calls a body with the connection of the current snapshot or, without one, with the newest state.
+    private func readBytes(_ body: (Connection) throws -> Void) {
+        do {
+            if let connection = (reading.snapshot?.reader ?? reading.transaction)?.connection {
+                try body(connection)
+            } else {
+                try store.reading(for: reference.label) { connection, _ in try body(connection) }
+            }
+        } catch {
+            reference.report(error)
         }
     }
 
@@ -156,11 +181,27 @@ extension ObjectTracker {
         guard let before = change.base?.original,
             let object = try context.object(change.row._$id, entity: entity, Object.self)
         else { return }
-        let columns = change.columns.subtracting(object._$row._$differences(from: change.row))
+        let lost = try lostBytes(of: before, in: change.columns, context)
+        let columns = change.columns.subtracting(object._$row._$differences(from: change.row)).subtracting(lost)
         for column in columns.intersection(before._$differences(from: change.row)) {
             object._$willChange(column)
             object._$row._$copy(ColumnSet(column), from: before)
         }
+    }
+
+    /// The columns whose external bytes in an earlier version of a row are gone: others had replaced them before the
+    /// context could read them. An undo leaves these columns as they are.
+    private func lostBytes(
+        of before: Object.Row,
+        in columns: ColumnSet,
+        _ context: ObjectContext
+    ) throws -> ColumnSet {
+        var lost = ColumnSet()
+        for column in entity.info.externals.intersection(columns) {
+            guard let external = before._$external(at: column), external.data == nil else { continue }
+            if try context.currentConnection().content(of: external) == nil { lost.insert(column) }
+        }
+        return lost
     }
 
     /// Restores deleted rows that are still missing.

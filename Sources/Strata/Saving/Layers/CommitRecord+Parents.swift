@@ -87,8 +87,19 @@ extension RowChanges {
         }
         for (context, edits) in edits {
             var byPosition: [Int: [Int64: Change<Row>?]] = [:]
-            for (position, segment) in layers[context].enumerated() { byPosition[position] = edits[segment.id] }
+            var isReduced = false
+            for (position, segment) in layers[context].enumerated() {
+                guard let rests = edits[segment.id] else { continue }
+                byPosition[position] = rests
+                let part = segment.parts[entity]?.typed(Row.self)
+                isReduced =
+                    isReduced
+                    || rests.contains { id, rest in
+                        part?[id].map { $0.kind != rest?.kind || $0.columns != rest?.columns } ?? false
+                    }
+            }
             layers.edit(context, entity: entity, byPosition)
+            if isReduced { layers.noteCommit(record.sequence, byOtherThan: context) }
         }
     }
 }

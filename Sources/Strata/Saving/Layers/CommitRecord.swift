@@ -132,6 +132,7 @@ extension LayerSnapshot {
         // Also from layers to which a save has moved the segments meanwhile.
         for (context, level) in levels where level.contains(where: { record.segments.contains($0.id) }) {
             layers[context] = level.filter { !record.segments.contains($0.id) }
+            if context != record.committer { layers.noteCommit(record.sequence, byOtherThan: context) }
         }
         for result in record.results where !result.merged.isEmpty {
             layers.moveMembers(result.mergedMembers(record.sequence), entity: result.entity)

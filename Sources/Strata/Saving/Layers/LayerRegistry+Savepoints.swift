@@ -1,7 +1,7 @@
 /// Deletes that an undo has removed from a layer in a savepoint. If the savepoint fails, they return.
 struct CancelledDeletes: Sendable {
     /// The segment that had the deletes, with these changes only.
-    let segment: ChangeSegment
+    var segment: ChangeSegment
     /// The ids of the segments that were below it in the layer.
     let below: Set<Int>
     /// The id of a new segment for the deletes, in case a commit is writing or reading their own one.

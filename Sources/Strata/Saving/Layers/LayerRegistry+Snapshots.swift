@@ -8,6 +8,8 @@ extension LayerRegistry {
         let layers: LayerSnapshot
         /// The commits that the snapshot contains but the log does not contain yet.
         let inFlight: [CommitRecord]
+        /// The members that commits have merged since the last snapshot of the context, by entity and former row.
+        let mergedMembers: [Int: [Int64: MergedMember]]
 
         /// The number of the last commit that the snapshot contains.
         var sequence: Int64 { cursor.sequence }
@@ -44,18 +46,24 @@ extension LayerRegistry {
                         } else {
                             try state.afterInFlight(state.layers, schema, reader.connection)
                         }
-                    if let context { state.startReading(context) }
+                    let merged = context.map { state.startReading($0) }
                     return MatchedLayers(
                         cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
                         layers: layers,
-                        inFlight: state.inFlight
+                        inFlight: state.inFlight,
+                        mergedMembers: merged ?? [:]
                     )
                 }
                 if sequence > state.sequence {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
-                if let context { state.startReading(context) }
-                return MatchedLayers(cursor: state.log.end, layers: state.layers, inFlight: [])
+                let merged = context.map { state.startReading($0) }
+                return MatchedLayers(
+                    cursor: state.log.end,
+                    layers: state.layers,
+                    inFlight: [],
+                    mergedMembers: merged ?? [:]
+                )
             }
             if let matched { return matched }
             if reached <= sequence { Self.waitForCommit() }
@@ -309,10 +317,11 @@ extension RowChanges {
 }
 
 extension LayerRegistry.State {
-    /// Keeps the events from now on for a reader of the log that takes a snapshot.
-    fileprivate mutating func startReading(_ reader: Int) {
+    /// Keeps the events from now on for a reader of the log that takes a snapshot. Returns the members that commits
+    /// have merged since its last snapshot.
+    fileprivate mutating func startReading(_ reader: Int) -> [Int: [Int64: MergedMember]] {
         log.startTracking(reader)
-        mergedMembers[reader] = nil
+        return mergedMembers.removeValue(forKey: reader) ?? [:]
     }
 
     /// Applies commits of other processes. Rows of which layers have changes are read again. Live objects check the

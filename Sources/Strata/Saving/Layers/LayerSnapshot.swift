@@ -14,6 +14,9 @@ struct LayerSnapshot: Sendable {
     private(set) var floors: [Int: [Floor]] = [:]
     /// Counts the changes of each layer, so that callers can see whether it is still the same.
     private(set) var revisions: [Int: Int] = [:]
+    /// The number of the last commit by another context that removed changes from each layer. The removed changes, or
+    /// values that replace them, are in the store.
+    private(set) var commitsByOthers: [Int: Int64] = [:]
 
     subscript(context: Int) -> [ChangeSegment] {
         get { levels[context] ?? [] }
@@ -37,9 +40,13 @@ struct LayerSnapshot: Sendable {
             childCounts[parent] = count > 1 ? count - 1 : nil
         }
         revisions[context] = nil
+        commitsByOthers[context] = nil
         floors[context] = nil
         committedOnly.remove(context)
     }
+
+    /// Notes that a commit by another context has removed changes from a context's layer.
+    mutating func noteCommit(_ sequence: Int64, byOtherThan context: Int) { commitsByOthers[context] = sequence }
 
     /// The contexts through which `context` sees the store, from the one above the store to itself.
     func path(to context: Int) -> [Int] {

@@ -37,11 +37,34 @@ extension LayerRegistry.State {
     /// now. The context still shows the rows that are gone.
     func movingMergedMembers(_ parts: [Int: any AnyRowChanges], of context: Int) -> [Int: any AnyRowChanges] {
         guard let merged = mergedMembers[context] else { return parts }
-        var parts = parts
+        return parts.moved(onto: merged)
+    }
+
+    /// Deletes that return to a context's layer, with those of merged members applied to the rows that represent the
+    /// members now.
+    func movingMergedMembers(_ deletes: [CancelledDeletes], of context: Int) -> [CancelledDeletes] {
+        guard let merged = mergedMembers[context] else { return deletes }
+        return deletes.map { $0.moved(onto: merged) }
+    }
+}
+
+extension [Int: any AnyRowChanges] {
+    /// These changes, by entity, with those of merged members applied to the rows that represent the members now.
+    fileprivate func moved(onto merged: [Int: [Int64: MergedMember]]) -> Self {
+        var parts = self
         for (entity, members) in merged {
             if let moved = parts[entity]?.typed(JoinRow.self).moved(onto: members) { parts[entity] = moved }
         }
         return parts
+    }
+}
+
+extension CancelledDeletes {
+    /// These deletes, with those of merged members applied to the rows that represent the members now.
+    func moved(onto merged: [Int: [Int64: MergedMember]]) -> CancelledDeletes {
+        var deletes = self
+        deletes.segment.parts = segment.parts.moved(onto: merged)
+        return deletes
     }
 }
 
