@@ -6,7 +6,8 @@ public enum ContextMerging: Sendable {
     case atNextBlock
     /// Never by itself. All blocks show the state of the first read, with the context's own edits on top.
     /// ``ObjectContext/merge()`` moves the context to the newest state, and so does a save or commit. If a child or a
-    /// save of the whole stack commits changes of this context, the context moves when its next block begins.
+    /// save of the whole stack commits changes of this context, the context moves when its next block begins, or when
+    /// a block undoes or rolls back.
     ///
     /// A pinned context holds a read transaction, so the write-ahead log of the store grows until the context ends. If
     /// no other context is pinned, the log also stops growing when the context merges.

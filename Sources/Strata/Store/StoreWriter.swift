@@ -82,6 +82,7 @@ final class StoreWriter: Sendable {
             isOwned && !isReadOnly ? connection.use { Exclusive(Checkpoints($0.pointer, snapshots)) } : nil
         checkpoints?.use { $0.start() }
         journal = Journal(of: connection.use { $0.path } ?? database.path)
+        follower?.afterApplying { [weak self] pages in self?.checkpointLater(pages) }
     }
 
     /// The name with which SQLite opens the file: its path, or a URI if no process can change it.

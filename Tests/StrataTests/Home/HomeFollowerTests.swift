@@ -19,7 +19,7 @@ struct HomeFollowerTests {
         let path = fleet.copy("copy").path
         let follower = try HomeFollower(home, path: path, .waiting, description)
         let (looks, continuation) = AsyncStream.makeStream(of: Void.self)
-        follower.start(applied: { _ in }) { _ in
+        follower.start { _ in
             follower.close()
             continuation.finish()
         }

@@ -245,22 +245,23 @@ struct ExternalDataTests {
         return (stack, editor)
     }
 
-    @Test("Undo restores bytes that others replace between an edit and its publication", arguments: [false, true])
-    func undoOfReplaced(isDelete: Bool) async throws {
+    @Test("Undo restores bytes that others replace between an edit and its publication")
+    func undoOfReplaced() async throws {
         let (stack, editor) = try await openWithKeptPhoto()
         try await editor.perform { context in
             let photo = try #require(context.state[KeptPhoto.self])
-            if isDelete { context.delete(photo) } else { photo.image = bytes(2) }
+            photo.image = bytes(2)
             // The edit is not published yet.
             try stack.meanwhile { other in try #require(try other.first(Photo.all)).image = bytes(3) }
             try context.commit()
             try context.undo()
-            let image = photo.image
-            #expect(image == bytes(1))
+            // A failed comparison of 100,000 bytes takes minutes.
+            let isRestored = photo.image == bytes(1)
+            #expect(isRestored)
             try context.commit()
         }
-        let image = try await stack.background { try $0.first(Photo.all)?.image }
-        #expect(image == bytes(1))
+        let isStored = try await stack.background { try $0.first(Photo.all)?.image == bytes(1) }
+        #expect(isStored)
         try await stack.close()
     }
 

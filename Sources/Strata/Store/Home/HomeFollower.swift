@@ -91,15 +91,15 @@ final class HomeFollower: Sendable {
         queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
     }
 
+    /// Sets a function that is called after transactions were applied, perhaps inside the database's writer. It does not
+    /// wait.
+    func afterApplying(_ body: @escaping @Sendable (_ journalPages: Int) -> Void) { applied.withLock { $0 = body } }
+
     /// Begins to follow the home.
     ///
-    /// - Parameters:
-    ///   - applied: called with the size of the journal after transactions were applied, perhaps inside the database's
-    ///     writer. It does not wait.
-    ///   - report: receives the errors of the attempts that no caller waits for, and nil after an attempt without an
-    ///     error. Called on one queue.
-    func start(applied: @escaping @Sendable (Int) -> Void, _ report: @escaping @Sendable ((any Error)?) -> Void) {
-        self.applied.withLock { $0 = applied }
+    /// - Parameter report: receives the errors of the attempts that no caller waits for, and nil after an attempt without
+    ///   an error. Called on one queue.
+    func start(_ report: @escaping @Sendable ((any Error)?) -> Void) {
         let look: @Sendable () -> Void = { [weak self] in
             do {
                 try self?.catchUp()

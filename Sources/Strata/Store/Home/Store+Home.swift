@@ -11,9 +11,7 @@ extension Store {
                 try follower.reserveIDs(count)
             }
         )
-        follower.start { [weak self] pages in
-            self?.writer.checkpointLater(pages)
-        } _: { [weak self] error in
+        follower.start { [weak self] error in
             guard let self else { return }
             let isAway = (error as? StrataError)?.code == .unreachable
             if follower.isAway.exchange(isAway, ordering: .relaxed) != isAway {
