@@ -18,19 +18,15 @@ enum HomeComparison {
     ///   - home: the home of the copy. Each call gives up after the time of the home.
     init(of position: HomePosition?, with home: any StoreHome) {
         do {
-            self = try .answered(newest: home.newest(), problem: nil)
+            let newest = try home.newest()
+            var problem: StrataError?
+            if let position, position.number <= newest.number, position != newest {
+                // The numbers do not show whether the home still has the transaction of the copy, and the next ones.
+                do { _ = try home.transactions(after: position, limit: 1) } catch { problem = Self.error(error) }
+            }
+            self = .answered(newest: newest, problem: problem)
         } catch {
             self = .failed(Self.error(error))
-            return
-        }
-        guard case .answered(let newest, _) = self, let position, position.number <= newest.number,
-            position != newest
-        else { return }
-        do {
-            // The numbers do not show whether the home still has the transaction of the copy, and the next ones.
-            _ = try home.transactions(after: position, limit: 1)
-        } catch {
-            self = .answered(newest: newest, problem: Self.error(error))
         }
     }
 

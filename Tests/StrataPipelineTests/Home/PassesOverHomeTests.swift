@@ -54,18 +54,18 @@ struct PassesOverHomeTests {
         try await stack.close()
     }
 
+    private static func open(_ name: String, in folder: ScratchFolder) async throws -> ContextStack {
+        try await ContextStack.open(
+            .shared(FileHome(folder.file("home.sqlite")), copy: folder.file("\(name).sqlite")),
+            models: Pipeline.models + [Stamp.self],
+            stack: .rootOnly
+        )
+    }
+
     @Test("Changes and ends of operations are stored once each while another node commits")
     func changesOfHandlers() async throws {
         let folder = try ScratchFolder()
-        let home = folder.file("home.sqlite")
-        func open(_ name: String) async throws -> ContextStack {
-            try await ContextStack.open(
-                .shared(FileHome(home), copy: folder.file("\(name).sqlite")),
-                models: Pipeline.models + [Stamp.self],
-                stack: .rootOnly
-            )
-        }
-        let (worker, other) = (try await open("worker"), try await open("other"))
+        let (worker, other) = (try await Self.open("worker", in: folder), try await Self.open("other", in: folder))
         let pipeline = try await Pipeline.open(worker, named: .work) { (attempt: Attempt<Named>) in
             .done { _ = $0.insert(Stamp(name: "handler \(attempt.payload.name)")) }
         }
@@ -98,15 +98,7 @@ struct PassesOverHomeTests {
     @Test("A block of `.done` that throws over an old copy runs again, and costs no attempt")
     func throwingBlock() async throws {
         let folder = try ScratchFolder()
-        let home = folder.file("home.sqlite")
-        func open(_ name: String) async throws -> ContextStack {
-            try await ContextStack.open(
-                .shared(FileHome(home), copy: folder.file("\(name).sqlite")),
-                models: Pipeline.models + [Stamp.self],
-                stack: .rootOnly
-            )
-        }
-        let (worker, other) = (try await open("worker"), try await open("other"))
+        let (worker, other) = (try await Self.open("worker", in: folder), try await Self.open("other", in: folder))
         let (attempts, blocks) = (Runs(), Runs())
         let pipeline = try await Pipeline.open(worker, named: .work) { (attempt: Attempt<Named>) in
             attempts.add(attempt.payload.name)

@@ -33,22 +33,8 @@ struct EarlierProgramTests {
 
     init() throws { fleet = try Fleet() }
 
-    private func openFirst(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, models: Warehouse.First.models)
-    }
-
-    private func openSecond(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, models: Warehouse.Second.models)
-    }
-
     private func openLater(_ name: String) async throws -> ContextStack {
         try await fleet.open(name, models: Later.models)
-    }
-
-    private func insert(_ names: String..., count: Int = 1, in stack: ContextStack) async throws {
-        try await stack.write { context in
-            for name in names { context.insert(OldItem(name: name, count: count)) }
-        }
     }
 
     /// The names and counts that an earlier program sees.
@@ -105,10 +91,10 @@ struct EarlierProgramTests {
         arguments: [true, false]
     )
     func restart(hasCopy: Bool) async throws {
-        let first = try await openFirst("left")
-        try await insert("early", "other", in: first)
+        let first = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("early", "other", in: first)
         try await first.close()
-        let right = try await openSecond("right")
+        let right = try await fleet.openSecond("right")
         let description = try fleet.description()
         try await right.write { context in
             let item = try #require(try context.first(Item.where { $0.name == "early" }))
@@ -117,7 +103,7 @@ struct EarlierProgramTests {
             context.insert(Warehouse.Second.Box(number: 1, shelf: shelf, photo: Data(repeating: 1, count: 50_000)))
         }
         if !hasCopy { removeCopy("left") }
-        let left = try await openFirst("left")
+        let left = try await fleet.openFirst("left")
         if hasCopy { try expectKeptCopy("left") }
         #expect(try await oldItems(in: left) == ["early 1", "other 1"])
         try await left.write { context in
@@ -135,10 +121,10 @@ struct EarlierProgramTests {
             context.delete(try #require(try context.first(Warehouse.Second.Shelf.all)))
             context.insert(Item(name: "new", rank: 1, count: 4))
         }
-        let again = try await openFirst("left")
+        let again = try await fleet.openFirst("left")
         try expectKeptCopy("left")
         #expect(try await oldItems(in: again) == ["changed 2", "late 5", "new 4"])
-        let taken = await #expect(throws: StrataError.self) { try await insert("new", in: again) }
+        let taken = await #expect(throws: StrataError.self) { try await Warehouse.First.insert("new", in: again) }
         #expect(taken?.code == .notUnique)
         try await again.close()
         #expect(try fleet.description() == description)
@@ -149,19 +135,19 @@ struct EarlierProgramTests {
 
     @Test("A program starts again after several additions, and knows the default values of the first ones")
     func severalAdditions() async throws {
-        let first = try await openFirst("first")
-        try await insert("one", in: first)
+        let first = try await fleet.openFirst("first")
+        try await Warehouse.First.insert("one", in: first)
         try await first.close()
-        try await openSecond("second").close()
+        try await fleet.openSecond("second").close()
         let later = try await openLater("later")
         try await later.write { context in
             try #require(try context.first(Later.Item.where { $0.name == "one" })).color = "blue"
         }
         removeCopy("second")
-        let (again, second) = (try await openFirst("first"), try await openSecond("second"))
+        let (again, second) = (try await fleet.openFirst("first"), try await fleet.openSecond("second"))
         try expectKeptCopy("first")
         // The node with the second models completes a row of the first ones.
-        try await insert("two", count: 2, in: again)
+        try await Warehouse.First.insert("two", count: 2, in: again)
         let completed = ["one 1 7 - it's \"here\" \\", "two 2 7 - it's \"here\" \\"]
         #expect(try await items(in: second) == completed)
         try await second.write { context in
@@ -181,7 +167,7 @@ struct EarlierProgramTests {
         #expect(found == ["one 11 8 blue", "three 10 3 red", "two 12 8 red"])
         for node in [again, second] { try await node.close() }
         // No further start makes a copy again.
-        let last = [try await openFirst("first"), try await openSecond("second")]
+        let last = [try await fleet.openFirst("first"), try await fleet.openSecond("second")]
         for name in ["first", "second"] { try expectKeptCopy(name) }
         #expect(try await oldItems(in: last[0]) == ["one 11", "three 10", "two 12"])
         for node in last { try await node.close() }
@@ -194,13 +180,13 @@ struct EarlierProgramTests {
 
     @Test("An earlier program starts after a migration that has changed only the version")
     func version() async throws {
-        let left = try await openFirst("left")
-        try await insert("one", in: left)
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: left)
         try await left.close()
         let right = try await fleet.open("right", models: Warehouse.First.models, migration: Migration(version: 1))
-        let again = try await openFirst("left")
+        let again = try await fleet.openFirst("left")
         try expectKeptCopy("left")
-        try await insert("two", in: again)
+        try await Warehouse.First.insert("two", in: again)
         #expect(try await oldItems(in: right) == ["one 1", "two 1"])
         #expect(try fleet.description().version == 1)
         try await fleet.compare()
@@ -209,28 +195,28 @@ struct EarlierProgramTests {
 
     @Test("Earlier and newer programs that open at the same moment all open")
     func atOnce() async throws {
-        for name in ["a", "b"] { try await openFirst(name).close() }
-        let first = try await openFirst("first")
-        for number in 0..<20 { try await insert("\(number)", in: first) }
+        for name in ["a", "b"] { try await fleet.openFirst(name).close() }
+        let first = try await fleet.openFirst("first")
+        for number in 0..<20 { try await Warehouse.First.insert("\(number)", in: first) }
         try await first.close()
         removeCopy("b")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for name in ["a", "b"] {
                 group.addTask {
-                    let stack = try await openFirst(name)
-                    try await insert("from \(name)", in: stack)
+                    let stack = try await fleet.openFirst(name)
+                    try await Warehouse.First.insert("from \(name)", in: stack)
                 }
             }
-            for name in ["c", "d"] { group.addTask { _ = try await openSecond(name) } }
+            for name in ["c", "d"] { group.addTask { _ = try await fleet.openSecond(name) } }
             try await group.waitForAll()
         }
         try await fleet.close()
-        let again = try await openFirst("a")
+        let again = try await fleet.openFirst("a")
         #expect(try await oldItems(in: again).count == 22)
         try await again.close()
         #expect(try fleet.description().earlier.count == 1)
         for name in ["c", "d"] {
-            let node = try await openSecond(name)
+            let node = try await fleet.openSecond(name)
             #expect(try await items(in: node).count == 22)
         }
         try await fleet.compare()
@@ -241,12 +227,12 @@ struct EarlierProgramTests {
 
     @Test("A change that nodes cannot continue with refuses all earlier programs, and an addition after it only those")
     func breaking() async throws {
-        let first = try await openFirst("first")
-        try await insert("one", in: first)
+        let first = try await fleet.openFirst("first")
+        try await Warehouse.First.insert("one", in: first)
         try await first.close()
-        let second = try await openSecond("second")
+        let second = try await fleet.openSecond("second")
         // Started after the first migration, and running during the next one.
-        let again = try await openFirst("first")
+        let again = try await fleet.openFirst("first")
         func changes(_ version: Int) -> Migration {
             Migration(version: version).dropping("Shelf", "Item.rank", "Item.place", "Box.photo", "Box.shelf")
                 .step("notes") { try $0.execute("UPDATE Article SET note = note || '!'") }
@@ -288,19 +274,19 @@ struct EarlierProgramTests {
 
     @Test("Two programs do not use one copy at the same time, and each of them makes it again for its models")
     func sharedCopy() async throws {
-        let first = try await openFirst("left")
-        try await insert("one", in: first)
+        let first = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: first)
         try await first.close()
-        let new = try await openSecond("left")
+        let new = try await fleet.openSecond("left")
         #expect(try await refusal("left", Warehouse.First.models) == .busy)
         try await new.write { context in _ = context.insert(Item(name: "two", rank: 3)) }
         try await new.close()
-        let old = try await openFirst("left")
+        let old = try await fleet.openFirst("left")
         #expect(try await oldItems(in: old) == ["one 1", "two 0"])
         #expect(try await refusal("left", Warehouse.Second.models) == .busy)
-        try await insert("three", in: old)
+        try await Warehouse.First.insert("three", in: old)
         try await old.close()
-        let again = try await openSecond("left")
+        let again = try await fleet.openSecond("left")
         let expected = [
             "one 1 7 - it's \"here\" \\", "three 1 7 - it's \"here\" \\", "two 0 3 - it's \"here\" \\",
         ]
@@ -312,15 +298,15 @@ struct EarlierProgramTests {
 
     @Test("A copy whose models differ only in an index is changed in place for each program")
     func sharedCopyWithIndex() async throws {
-        let first = try await openFirst("left")
-        try await insert("one", in: first)
+        let first = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: first)
         try await first.close()
         let indexed = try await fleet.open("left", models: Warehouse.Indexed.models)
         #expect(try await refusal("left", Warehouse.First.models) == .busy)
         try await indexed.close()
-        let old = try await openFirst("left")
+        let old = try await fleet.openFirst("left")
         try expectKeptCopy("left")
-        try await insert("two", in: old)
+        try await Warehouse.First.insert("two", in: old)
         try await old.close()
         let again = try await fleet.open("left", models: Warehouse.Indexed.models)
         #expect(try await again.background { try $0.count(Warehouse.Indexed.Item.all) } == 2)

@@ -17,22 +17,8 @@ struct HomeMigrationTests {
 
     init() throws { fleet = try Fleet() }
 
-    private func openFirst(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, models: Warehouse.First.models)
-    }
-
-    private func openSecond(_ name: String) async throws -> ContextStack {
-        try await fleet.open(name, models: Warehouse.Second.models)
-    }
-
     private func openThird(_ name: String) async throws -> ContextStack {
         try await fleet.open(name, models: Warehouse.Third.models, migration: Warehouse.Third.migration)
-    }
-
-    private func insert(_ names: String..., count: Int = 1, in stack: ContextStack) async throws {
-        try await stack.write { context in
-            for name in names { context.insert(OldItem(name: name, count: count)) }
-        }
     }
 
     /// The code of the error with which a node opens; nil if it opens.
@@ -56,13 +42,13 @@ struct HomeMigrationTests {
 
     @Test("Running nodes get schemaMismatch, keep their state, lose no commit, and continue with the new models")
     func breaking() async throws {
-        let (left, right) = (try await openFirst("left"), try await openFirst("right"))
-        try await insert("one", count: 2, in: left)
+        let (left, right) = (try await fleet.openFirst("left"), try await fleet.openFirst("right"))
+        try await Warehouse.First.insert("one", count: 2, in: left)
         try await right.catchUp()
-        try await insert("two", count: 3, in: right)
+        try await Warehouse.First.insert("two", count: 3, in: right)
         let new = try await openThird("new")
         for node in [left, right] {
-            let refused = await #expect(throws: StrataError.self) { try await insert("late", in: node) }
+            let refused = await #expect(throws: StrataError.self) { try await Warehouse.First.insert("late", in: node) }
             #expect(refused?.code == .schemaMismatch)
             let behind = await #expect(throws: StrataError.self) { try await node.catchUp() }
             #expect(behind?.code == .schemaMismatch)
@@ -128,8 +114,8 @@ struct HomeMigrationTests {
 
     @Test("A home that does not answer leaves everything as it was")
     func unreachable() async throws {
-        let left = try await openFirst("left")
-        try await insert("one", in: left)
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: left)
         let home = FileHome(fleet.home)
         home.faults.refuse(.migrate)
         let error = await #expect(throws: StrataError.self) {
@@ -143,7 +129,7 @@ struct HomeMigrationTests {
         home.close()
         #expect(error?.code == .unreachable)
         #expect(try fleet.description().generation == 0)
-        try await insert("two", in: left)
+        try await Warehouse.First.insert("two", in: left)
         try await left.close()
         let new = try await openThird("new")
         #expect(try await names(in: new) == ["one", "two"])
@@ -154,8 +140,8 @@ struct HomeMigrationTests {
     @Test("A step that fails leaves the home and the nodes as they were")
     func failingStep() async throws {
         struct Failure: Error {}
-        let left = try await openFirst("left")
-        try await insert("one", in: left)
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: left)
         await #expect(throws: Failure.self) {
             _ = try await fleet.open(
                 "new",
@@ -163,7 +149,7 @@ struct HomeMigrationTests {
                 migration: Migration().step("fails") { _ in throw Failure() }
             )
         }
-        try await insert("two", in: left)
+        try await Warehouse.First.insert("two", in: left)
         #expect(try fleet.description().generation == 0)
         try await left.close()
         let new = try await openThird("new")
@@ -174,8 +160,8 @@ struct HomeMigrationTests {
 
     @Test("Two new nodes that open at the same moment migrate once")
     func atOnce() async throws {
-        let left = try await openFirst("left")
-        for number in 0..<50 { try await insert("\(number)", in: left) }
+        let left = try await fleet.openFirst("left")
+        for number in 0..<50 { try await Warehouse.First.insert("\(number)", in: left) }
         try await left.close()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for name in ["a", "b", "c"] { group.addTask { _ = try await openThird(name) } }
@@ -198,20 +184,22 @@ struct HomeMigrationTests {
         [true, false]
     )
     func killed(_ step: HomeFaults.Step, hasCopy: Bool) async throws {
-        let left = try await openFirst("left")
-        try await insert("one", in: left)
-        if hasCopy { try await openFirst("new").close() }
-        try await insert("two", in: left)
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: left)
+        if hasCopy { try await fleet.openFirst("new").close() }
+        try await Warehouse.First.insert("two", in: left)
         let process = try HelperProcess("migrate-home", fleet.copy("new").path, step.rawValue, fleet.home.path)
         #expect(await process.end() == [])
         #expect(process.endingSignal == SIGKILL)
         let isMigrated = step == .afterMigrate
         #expect(try fleet.description().generation == (isMigrated ? 1 : 0))
         if isMigrated {
-            let refused = await #expect(throws: StrataError.self) { try await insert("three", in: left) }
+            let refused = await #expect(throws: StrataError.self) {
+                try await Warehouse.First.insert("three", in: left)
+            }
             #expect(refused?.code == .schemaMismatch)
         } else {
-            try await insert("three", in: left)
+            try await Warehouse.First.insert("three", in: left)
         }
         try await left.close()
         let expected = isMigrated ? ["one", "two"] : ["one", "three", "two"]
@@ -225,8 +213,8 @@ struct HomeMigrationTests {
 
     @Test("Processes that open one copy with old models at the same moment all open it", arguments: [false, true])
     func oneCopyAtOnce(isMigrated: Bool) async throws {
-        let left = try await openFirst("left")
-        for number in 0..<20 { try await insert("\(number)", in: left) }
+        let left = try await fleet.openFirst("left")
+        for number in 0..<20 { try await Warehouse.First.insert("\(number)", in: left) }
         try await left.close()
         if isMigrated { try await openThird("right").close() }
         let processes = try (0..<3).map { _ in
@@ -246,12 +234,12 @@ struct HomeMigrationTests {
 
     @Test("Nodes with the earlier models commit and follow after new columns, indexes and models")
     func additive() async throws {
-        let left = try await openFirst("left")
-        try await insert("early", in: left)
-        let right = try await openSecond("right")
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("early", in: left)
+        let right = try await fleet.openSecond("right")
         #expect(try fleet.description().generation == 0)
         // The older node inserts rows without the new columns.
-        try await insert("late", in: left)
+        try await Warehouse.First.insert("late", in: left)
         try await right.catchUp()
         try await right.write { context in
             let items = try context.fetch(Item.sorted { $0.name.ascending })
@@ -296,22 +284,22 @@ struct HomeMigrationTests {
             _ = context.insert(Item(name: "new", rank: 1))
         }
         try await left.catchUp()
-        let taken = await #expect(throws: StrataError.self) { try await insert("new", in: left) }
+        let taken = await #expect(throws: StrataError.self) { try await Warehouse.First.insert("new", in: left) }
         #expect(taken?.code == .notUnique)
         try await left.close()
-        let again = try await openSecond("left")
+        let again = try await fleet.openSecond("left")
         let ranks = try await again.background { try $0.column(Item.sorted { $0.name.ascending }, \.rank) }
         #expect(ranks == [9, 1])
-        _ = try await openSecond("third")
+        _ = try await fleet.openSecond("third")
         try await fleet.compare()
         try await fleet.close()
     }
 
     @Test("Old and new nodes that write one row at the same time lose no update and no value")
     func together() async throws {
-        let left = try await openFirst("left")
-        try await insert("one", count: 0, in: left)
-        let right = try await openSecond("right")
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", count: 0, in: left)
+        let right = try await fleet.openSecond("right")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for number in 0..<20 {
@@ -343,18 +331,18 @@ struct HomeMigrationTests {
         }
         #expect(item == [40, 27])
         #expect(try await right.background { try $0.count(Item.where { $0.rank == 7 }) } == 20)
-        _ = try await openSecond("left")
+        _ = try await fleet.openSecond("left")
         try await fleet.compare()
         try await fleet.close()
     }
 
     @Test("After two migrations that nodes continue with, a third one stops them")
     func chain() async throws {
-        let left = try await openFirst("left")
-        try await insert("one", in: left)
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: left)
         let indexed = try await fleet.open("indexed", models: Warehouse.Indexed.models)
-        let second = try await openSecond("second")
-        try await insert("from 0", in: left)
+        let second = try await fleet.openSecond("second")
+        try await Warehouse.First.insert("from 0", in: left)
         try await indexed.write { context in _ = context.insert(Warehouse.Indexed.Item(name: "from 1")) }
         try await second.write { context in _ = context.insert(Item(name: "two", rank: 3)) }
         try await left.catchUp()
@@ -375,11 +363,11 @@ struct HomeMigrationTests {
 
     @Test("A change that concerns only an index, or only the version, keeps the copies of all nodes")
     func keptCopies() async throws {
-        let (left, right) = (try await openFirst("left"), try await openFirst("right"))
-        try await insert("one", in: left)
+        let (left, right) = (try await fleet.openFirst("left"), try await fleet.openFirst("right"))
+        try await Warehouse.First.insert("one", in: left)
         try await right.close()
         let indexed = try await fleet.open("right", models: Warehouse.Indexed.models)
-        try await insert("two", in: left)
+        try await Warehouse.First.insert("two", in: left)
         try await left.close()
         func number() -> ino_t? { TemporaryCopy.status(fleet.copy("left").path)?.st_ino }
         let before = try #require(number())
@@ -394,9 +382,9 @@ struct HomeMigrationTests {
 
     @Test("A copy from before a change of an index, or of the version, is migrated again without a new copy")
     func behindKeptCopies() async throws {
-        for name in ["left", "right"] { try await openFirst(name).close() }
-        let other = try await openFirst("other")
-        try await insert("one", in: other)
+        for name in ["left", "right"] { try await fleet.openFirst(name).close() }
+        let other = try await fleet.openFirst("other")
+        try await Warehouse.First.insert("one", in: other)
         try await other.close()
         try await fleet.open("other", models: Warehouse.Indexed.models).close()
         func number(_ name: String) -> ino_t? { TemporaryCopy.status(fleet.copy(name).path)?.st_ino }
@@ -416,8 +404,8 @@ struct HomeMigrationTests {
 
     @Test("The durability of commits stays as configured when a copy with old models is made again")
     func durability() async throws {
-        try await openFirst("left").close()
-        try await openSecond("right").close()
+        try await fleet.openFirst("left").close()
+        try await fleet.openSecond("right").close()
         let configuration = StoreConfiguration(synchronous: .normal)
         _ = try await fleet.open("left", models: Warehouse.Second.models, configuration: configuration)
         #expect(try fleet.connection("left").synchronous == .normal)
@@ -428,7 +416,7 @@ struct HomeMigrationTests {
 
     @Test("A program that a migration has stopped is refused, with a new copy and with its old one")
     func olderProgram() async throws {
-        try await openFirst("left").close()
+        try await fleet.openFirst("left").close()
         try await fleet.open("right", models: Warehouse.Third.models).close()
         for name in ["left", "other"] { #expect(try await refusal(name, Warehouse.First.models) == .newerStore) }
         #expect(!FileManager.default.fileExists(atPath: fleet.copy("other").path))
@@ -438,7 +426,7 @@ struct HomeMigrationTests {
         // The version says that an earlier state is wanted.
         let migration = Migration(version: 1).dropping("Article", "Box")
         let back = try await fleet.open("left", models: Warehouse.First.models, migration: migration)
-        try await insert("back", in: back)
+        try await Warehouse.First.insert("back", in: back)
         #expect(try await refusal("right", Warehouse.Third.models) == .newerStore)
         try await fleet.compare()
         try await fleet.close()
@@ -446,19 +434,19 @@ struct HomeMigrationTests {
 
     @Test("A working copy that a program with other models has open is left to that program")
     func copyInUse() async throws {
-        let left = try await openFirst("left")
-        try await insert("one", in: left)
+        let left = try await fleet.openFirst("left")
+        try await Warehouse.First.insert("one", in: left)
         #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
         #expect(try fleet.description().earlier.isEmpty)
         try await fleet.open("right", models: Warehouse.Indexed.models).close()
         #expect(try await refusal("left", Warehouse.Indexed.models, busyTimeout: 0.1) == .busy)
-        try await openSecond("right").close()
+        try await fleet.openSecond("right").close()
         #expect(try await refusal("left", Warehouse.Second.models, busyTimeout: 0.1) == .busy)
-        try await insert("two", in: left)
+        try await Warehouse.First.insert("two", in: left)
         try await left.catchUp()
         #expect(try await left.background { try $0.count(OldItem.all) } == 2)
         try await left.close()
-        _ = try await openSecond("left")
+        _ = try await fleet.openSecond("left")
         try await fleet.compare()
         try await fleet.close()
     }

@@ -245,23 +245,28 @@ struct ExternalDataTests {
         return (stack, editor)
     }
 
-    @Test("Undo restores bytes that others replace between an edit and its publication")
-    func undoOfReplaced() async throws {
+    @Test("Undo restores bytes that others replace between an edit and its publication", arguments: [false, true])
+    func undoOfReplaced(isDelete: Bool) async throws {
         let (stack, editor) = try await openWithKeptPhoto()
-        try await editor.perform { context in
+        // A failed comparison of the bytes themselves takes minutes.
+        let isRestored = try await editor.perform { context in
             let photo = try #require(context.state[KeptPhoto.self])
-            photo.image = bytes(2)
+            if isDelete { context.delete(photo) } else { photo.image = bytes(2) }
             // The edit is not published yet.
             try stack.meanwhile { other in try #require(try other.first(Photo.all)).image = bytes(3) }
             try context.commit()
             try context.undo()
-            // A failed comparison of 100,000 bytes takes minutes.
             let isRestored = photo.image == bytes(1)
-            #expect(isRestored)
             try context.commit()
+            return isRestored
         }
         let isStored = try await stack.background { try $0.first(Photo.all)?.image == bytes(1) }
-        #expect(isStored)
+        withKnownIssue("The undo of a delete shows the bytes of the others") {
+            #expect(isRestored)
+            #expect(isStored)
+        } when: {
+            isDelete
+        }
         try await stack.close()
     }
 

@@ -186,10 +186,11 @@ import Testing
                     throw TakenBack()
                 }
             }
-            // See "Merged members in a savepoint" in Documentation/Known-gaps.md.
-            if !seesBoth || merging != .afterSavepoint {
-                let removed = try Self.labels(context)
+            let removed = try Self.labels(context)
+            withKnownIssue("A member that the context sees twice is shown until it merges") {
                 #expect(removed == ["a", "b"])
+            } when: {
+                seesBoth && merging == .afterSavepoint
             }
             try context.merge()
             let merged = try Self.labels(context)

@@ -300,7 +300,9 @@ struct WorkingCopy {
             let statement = try connection.statement(
                 "INSERT INTO \(table.quotedIdentifier) (\(names)) VALUES (\(parameters))"
             )
-            for row in rows { try statement.run(Array(row.prefix(columns.count))) { _ in } }
+            for row in rows {
+                try statement.run(row.count == columns.count ? row : Array(row.prefix(columns.count))) { _ in }
+            }
             progress.advance(rows.count, of: table)
         }
     }
