@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A PostgreSQL server with an empty cluster, or a standby of another one. It ends with the process of the tests.
 public final class PostgresCluster: Sendable {
@@ -10,6 +11,10 @@ public final class PostgresCluster: Sendable {
     private let script: ServerScript
 
     private static let result = Result { try PostgresCluster() }
+
+    /// The folder of the first cluster of this process. The later ones are copies of its template, because initdb takes
+    /// more than a second.
+    private static let firstFolder = Mutex<URL?>(nil)
 
     /// The server of all tests that do not stop it.
     public static func shared() throws -> PostgresCluster { try result.get() }
@@ -36,12 +41,18 @@ public final class PostgresCluster: Sendable {
         settings: [String] = []
     ) throws {
         port = try Loopback.freePort()
+        let template = primaryPort == nil ? Self.firstFolder.withLock { $0 }?.appending(path: "template") : nil
         script = try ServerScript(
             "cluster.sh",
             title: "PostgreSQL",
-            ["\(port)"] + (primaryPort.map { ["--standby-of", "\($0)"] } ?? [])
+            ["\(port)"] + (template.map { ["--template", $0.path] } ?? [])
+                + (primaryPort.map { ["--standby-of", "\($0)"] } ?? [])
                 + (certificates.map { ["--certificates", $0.folder.path] } ?? []) + settings
         )
+        if primaryPort == nil {
+            let folder = script.folder
+            Self.firstFolder.withLock { first in first = first ?? folder }
+        }
     }
 
     /// The connection string of a superuser.

@@ -2,7 +2,10 @@
 # Runs a PostgreSQL server until the standard input ends. Then removes its cluster, which is empty at first, or is that of
 # a standby of another server.
 #
-#   cluster.sh FOLDER PORT [--standby-of PORT] [--certificates FOLDER] [SETTING…]
+#   cluster.sh FOLDER PORT [--template FOLDER] [--standby-of PORT] [--certificates FOLDER] [SETTING…]
+#
+# With a template, the empty cluster is a copy of it, if it exists. Otherwise initdb makes the cluster, and the folder
+# `template` inside of FOLDER gets a copy.
 #
 # Each setting is a line of postgresql.conf, and replaces one of this script. The server listens on the loopback
 # interface and on a Unix socket in the folder. Each client is let in, without a password, also as superuser `postgres`.
@@ -23,10 +26,12 @@ trap '' INT TERM HUP
 folder="$1"
 port="$2"
 shift 2
+template=""
 primary=""
 certificates=""
 while :; do
     case "${1:-}" in
+    --template) template="$2" ;;
     --standby-of) primary="$2" ;;
     --certificates) certificates="$2" ;;
     *) break ;;
@@ -63,7 +68,11 @@ fail() {
 if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder"; fi
 as_owner touch "$folder/pg_ctl"
 if [ -z "$primary" ]; then
-    server initdb -o "--username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync" || fail
+    if [ -z "$template" ] || ! as_owner cp -a "$template" "$folder/data" 2>/dev/null; then
+        rm -rf "$folder/data"
+        server initdb -o "--username=postgres --auth=trust --encoding=UTF8 --locale=C --no-sync" || fail
+    fi
+    if [ -z "$template" ]; then as_owner cp -a "$folder/data" "$folder/template" || fail; fi
 else
     as_owner "$bin/pg_basebackup" -h 127.0.0.1 -p "$primary" -U postgres -D "$folder/data" -R -X stream -c fast \
         --no-sync >>"$folder/pg_ctl" 2>&1 </dev/null || fail

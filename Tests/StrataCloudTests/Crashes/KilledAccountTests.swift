@@ -9,8 +9,9 @@ import Testing
 /// step. In about half of the cases, it also kills a second process that follows. The last process must leave the same
 /// state as a run without kills.
 ///
-/// By default the test picks some of the steps, different ones in each run. `STRATA_STEPS=all` tries all steps,
-/// `STRATA_SEED` repeats a run, and `STRATA_SCENARIOS` restricts the run to the scenarios with these names.
+/// By default the test picks about two steps of each scenario, different ones in each run. `STRATA_STEPS` sets this
+/// number, and `STRATA_STEPS=all` tries all steps. `STRATA_SEED` repeats a run, and `STRATA_SCENARIOS` restricts the run
+/// to the scenarios with these names.
 @Suite(
     "An account whose process is killed between any two steps",
     .aboutTheFile("copies the file, and kills at the calls that change files")
@@ -21,7 +22,7 @@ import Testing
         environment["STRATA_SCENARIOS"].map { $0.split(separator: ",").contains(Substring(scenario.name)) } ?? true
     }
     /// The approximate number of steps to try in each scenario.
-    private static let portion = 4
+    private static let portion = environment["STRATA_STEPS"].flatMap { Int($0) } ?? 2
     /// The approximate number of steps that the opening of an account takes.
     private static let opening = 80
 

@@ -113,10 +113,6 @@ import Testing
     func tampered(_ harm: Harm, isKnown: Bool) async throws {
         let first = try await EncryptedAccountHarness()
         let second = isKnown ? first : try await EncryptedAccountHarness.other(of: first)
-        // Another file of the same account, with sections of the same sizes.
-        let other = try await EncryptedAccountHarness(
-            sections: EncryptedAccountHarness.sections.mapValues { Data($0.reversed()) }
-        )
         let whole = first.remote.bytes("home/n")
         let file = try EncryptedFile(whole, node: ContentEncryption.binding, keys: EncryptionFixture.keys)
         var bytes = whole
@@ -132,7 +128,13 @@ import Testing
         case .cut: bytes = bytes.prefix(Int(data.upperBound) - 30)
         case .cutToNothing: bytes = Data()
         case .longer: bytes += Data(count: 10)
-        case .otherFile: bytes = other.remote.bytes("home/n")
+        case .otherFile:
+            // Another file of the same account, with sections of the same sizes.
+            let other = try await EncryptedAccountHarness(
+                sections: EncryptedAccountHarness.sections.mapValues { Data($0.reversed()) }
+            )
+            bytes = other.remote.bytes("home/n")
+            await other.close()
         case .swap:
             // The first two chunks are exchanged.
             let step = 65_536 + 28
@@ -160,7 +162,7 @@ import Testing
                 EncryptedAccountHarness.sections[.data]?.starts(with: $0) ?? false || code == nil
             }
         )
-        for machine in [first, second, other] { await machine.close() }
+        for machine in [first, second] { await machine.close() }
     }
 
     /// The files in the folder of a cache, without its index.

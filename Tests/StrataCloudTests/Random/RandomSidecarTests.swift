@@ -16,7 +16,7 @@ import Testing
     func sidecarsFollowNodes() async throws {
         let environment = ProcessInfo.processInfo.environment
         let first = Dice.seed
-        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 40 : 60)
+        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 20 : 30)
         for seed in first..<first + UInt64(runs) {
             let faults = try await run(seed)
             if faults.isEmpty { continue }

@@ -61,7 +61,7 @@ import Testing
     {
         let environment = ProcessInfo.processInfo.environment
         let first = Dice.seed
-        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 60 : 200)
+        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 30 : 100)
         // A run spends most of its time waiting, so several runs share the time.
         try await withThrowingTaskGroup(of: (UInt64, [String]).self) { group in
             for seed in first..<first + UInt64(runs) {

@@ -15,7 +15,7 @@ import Testing
     func sameTree() async throws {
         let environment = ProcessInfo.processInfo.environment
         let first = Dice.seed
-        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 50 : 100)
+        let runs = environment["STRATA_CLOUD_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 25 : 50)
         var failures = 0
         for seed in first..<first + UInt64(runs) {
             let wrong: [String]

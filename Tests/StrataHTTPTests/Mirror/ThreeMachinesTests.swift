@@ -18,7 +18,7 @@ import Testing
         let place = try await MirroredRemote(remote)
         let environment = ProcessInfo.processInfo.environment
         let seconds =
-            environment["STRATA_MACHINES_SECONDS"].flatMap { Double($0) } ?? (environment["CI"] == nil ? 6 : 12)
+            environment["STRATA_MACHINES_SECONDS"].flatMap { Double($0) } ?? (environment["CI"] == nil ? 4 : 6)
         var random = SeededGenerator.forThisRun()
         let comment = Comment(rawValue: "STRATA_SEED=\(random.seed) \(remote)")
         let root = try Scratch.folder("machines")

@@ -139,7 +139,7 @@ import Testing
             for _ in 0..<attempt.payload.name.utf8.count % 3 { await Task.yield() }
             return .done
         }
-        let count = 3000
+        let count = 10 * RandomHistories.runs
         try await stack.background { context in
             for number in 0..<count {
                 context.enqueue(Named(name: "\(number)"), in: .work)
@@ -149,7 +149,7 @@ import Testing
             try context.commit()
         }
         while try await stack.background({ try $0.count(FinishedOperation.all) }) < count {
-            try await Task.sleep(for: .milliseconds(1))
+            try await Task.sleep(for: .milliseconds(10))
         }
         await pipeline.close()
         try await stack.close()

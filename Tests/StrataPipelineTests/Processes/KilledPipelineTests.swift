@@ -9,12 +9,14 @@ import Testing
 /// distinguish the states of a store only at these steps. The test kills a process before a step, and another process
 /// continues.
 ///
-/// By default the test tries a selection of steps that fits into some seconds, a different one each time;
-/// `STRATA_STEPS=all` tries all.
+/// By default each test tries about 20 steps, different ones each time. `STRATA_STEPS` sets this number, and
+/// `STRATA_STEPS=all` tries all steps.
 @Suite("A process is killed between any two steps", .aboutTheFile("copies the file, and kills at the calls of SQLite"))
 struct KilledPipelineTests {
-    private static let isComplete = ProcessInfo.processInfo.environment["STRATA_STEPS"] == "all"
-    private static let portion = 40
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let isComplete = environment["STRATA_STEPS"] == "all"
+    /// The approximate number of steps to try in each test.
+    private static let portion = environment["STRATA_STEPS"].flatMap { Int($0) } ?? 20
 
     @Test(
         "A kill during enqueueing, claiming, a handler's commit, a retry or a completion loses nothing",

@@ -26,12 +26,12 @@ protocol RandomHistory {
 
 /// Plays random histories, and shortens one that fails.
 ///
-/// `STRATA_PIPELINE_RUNS` sets the number of histories (300 by default, 450 if `CI` is set), and `STRATA_SEED` the
+/// `STRATA_PIPELINE_RUNS` sets the number of histories (150 by default, 225 if `CI` is set), and `STRATA_SEED` the
 /// first seed.
 enum RandomHistories {
     private static let environment = ProcessInfo.processInfo.environment
     static let runs =
-        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 300 : 450)
+        environment["STRATA_PIPELINE_RUNS"].flatMap { Int($0) } ?? (environment["CI"] == nil ? 150 : 225)
     /// The number of histories played at once.
     private static let lanes = 4
 

@@ -97,7 +97,7 @@ import Testing
         let clock = VirtualClock()
         let pipeline = try await open(on: stack, isSuspended: isSuspended, clock: clock)
         let other = try await open("other", on: stack, clock: clock)
-        for _ in 0..<200 {
+        for _ in 1...min(400, max(1, RandomHistories.runs / 2)) {
             await #expect(throws: InlineFailure.self) {
                 try await pipeline.inline {
                     try await stack.background { context in

@@ -27,7 +27,7 @@ import Testing
             if index >= Self.minFaults, fleet.ledger.unknown.count >= Self.minUnknown { break }
             let proxy = dice.pick(proxies)!
             // Calls give up after two seconds.
-            let isSilent = index % 20 == 10
+            let isSilent = index % 8 == 4
             proxy.set(isSilent ? .silent : Self.fault(&dice))
             try await Task.sleep(for: .milliseconds(isSilent ? 3000 : dice.number(20..<200)))
             proxy.set(.none)

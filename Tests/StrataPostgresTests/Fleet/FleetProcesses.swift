@@ -165,7 +165,10 @@ final class FleetProcesses: Sendable {
     func settle(_ connection: String) async throws -> FleetWork.Audit {
         // A worker that does not know that it has claimed an operation has ended.
         try await run(nodes.count - 1, .settle)
-        for node in nodes.indices { try await run(node, .catchUp) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for node in nodes.indices.dropLast() { group.addTask { _ = try await self.run(node, .catchUp) } }
+            try await group.waitForAll()
+        }
         try compareCopies(of: nodes.indices, connection)
         let stack = try await ContextStack.open(
             .shared(try PostgresHome(connection, store: store), copy: folder.file("audit.sqlite")),

@@ -117,11 +117,7 @@ import Testing
         let fleet = try FleetProcesses(count: 2, connection, seed: seed)
         let isKilled = try await fleet.run(0, .found, killAt: step)
         expectReached(isKilled, step, seed)
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for node in fleet.indices { group.addTask { _ = try await fleet.run(node, .found) } }
-            try await group.waitForAll()
-        }
-        try await work(fleet, connection, "killed at \(step), STRATA_SEED=\(seed)")
+        try await work(fleet, .foundAndWork, connection, "killed at \(step), STRATA_SEED=\(seed)")
         return isKilled
     }
 
@@ -177,8 +173,13 @@ import Testing
     }
 
     /// Lets all nodes commit, and expects that nothing is lost, and that nothing has happened twice.
-    private static func work(_ fleet: FleetProcesses, _ connection: String, _ comment: Comment) async throws {
-        let lives = try fleet.indices.map { try fleet.start($0) }
+    private static func work(
+        _ fleet: FleetProcesses,
+        _ mode: FleetNodeSettings.Mode = .work,
+        _ connection: String,
+        _ comment: Comment
+    ) async throws {
+        let lives = try fleet.indices.map { try fleet.start($0, mode) }
         try await fleet.waitForCommits(2, of: lives)
         try await fleet.stop(lives)
         let audit = try await fleet.settle(connection)

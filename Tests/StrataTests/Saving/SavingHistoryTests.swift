@@ -29,7 +29,7 @@ import Testing
         let length = Self.environment["STRATA_SAVING_LENGTH"].flatMap { Int($0) } ?? SavingHistory.length
         // CI repeats the same histories every time. A run with its own number of steps uses new histories every time.
         let first = Self.steps == nil ? 1 : UInt64.random(in: 1...UInt64(UInt32.max))
-        let steps = Self.steps ?? (actions == .undoing ? 4800 : 1920)
+        let steps = Self.steps ?? (actions == .undoing ? 2400 : 960)
         for number in 0..<UInt64(max(1, steps / length)) {
             try await check(first + number, length, actions)
         }

@@ -3,7 +3,7 @@ import StoreModels
 import Strata
 import Testing
 
-/// `STRATA_PINNED_RUNS` sets the number of random runs, and `STRATA_SEED` the seed of the first one.
+/// `STRATA_PINNED_RUNS` sets the number of random runs, 3 by default, and `STRATA_SEED` the seed of the first one.
 /// `STRATA_PINNED_STEPS` runs as many steps while other contexts work at the same time. `Documentation/Known-gaps.md`
 /// lists the open questions.
 @Suite("Edits of pinned contexts while others commit") struct PinnedEditTests {
@@ -11,7 +11,7 @@ import Testing
 
     @Test("Others never change the values shown, and undo, redo and a throwing savepoint restore them, in random runs")
     func random() async throws {
-        let runs = Self.environment["STRATA_PINNED_RUNS"].flatMap { UInt64($0) } ?? 6
+        let runs = Self.environment["STRATA_PINNED_RUNS"].flatMap { UInt64($0) } ?? 3
         let first = Self.environment["STRATA_SEED"].flatMap { UInt64($0) } ?? 1
         for seed in first..<(first + runs) {
             for fault in try await PinnedHistory(seed).run() { Issue.record("STRATA_SEED=\(seed): \(fault)") }

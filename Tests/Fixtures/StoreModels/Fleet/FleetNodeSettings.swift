@@ -5,7 +5,10 @@ public struct FleetNodeSettings: Codable, Sendable {
         case found
         /// Works until the file ``FleetNodeSettings/stopFile`` exists.
         case work
-        /// Removes the schedule, runs the queued operations until none is left, and ends. No other node works meanwhile.
+        /// Inserts the rows that the work needs, and then works.
+        case foundAndWork
+        /// Removes the schedule, runs the queued operations until none is left, applies the commits that the home has, and
+        /// ends. No other node works meanwhile.
         case settle
         /// Applies the commits that the home has, and ends.
         case catchUp

@@ -35,8 +35,13 @@ final class FleetNode: Sendable {
         switch settings.mode {
         case .found: try await node.found()
         case .work: try await node.work()
-        case .settle: try await node.settle()
-        case .catchUp: try await repeating { try await node.stack.catchUp() }
+        case .foundAndWork:
+            try await node.found()
+            try await node.work()
+        case .settle:
+            try await node.settle()
+            try await node.catchUp()
+        case .catchUp: try await node.catchUp()
         }
         try await node.stack.close()
         acknowledge("done")
@@ -191,6 +196,10 @@ final class FleetNode: Sendable {
     }
 
     // MARK: Settling
+
+    private func catchUp() async throws {
+        try await Self.repeating { [stack] in try await stack.catchUp() }
+    }
 
     private func settle() async throws {
         try await Self.repeating { [stack] in
