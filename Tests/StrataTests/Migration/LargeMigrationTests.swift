@@ -22,7 +22,8 @@ extension ScratchFolder {
 }
 
 @Suite("Long migrations", .aboutTheFile("migrates stores"), .serialized) struct LargeMigrationTests {
-    private let count = 60_000
+    /// Three portions of the rows that a migration copies at once.
+    private let count = 45_000
 
     private func make(_ folder: ScratchFolder) async throws -> URL {
         try await folder.makeLargeBank(count)

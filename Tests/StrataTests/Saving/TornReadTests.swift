@@ -6,7 +6,7 @@ import Testing
 /// Readers see the store and all layers at one moment. So the sum over all cells never changes, whichever writer moves
 /// values between cells, and whichever way the values take to the store.
 ///
-/// `STRATA_TORN_SECONDS` sets the duration of the test, in seconds.
+/// `STRATA_TORN_SECONDS` sets the duration of the test, in seconds; 2 by default.
 @Suite(.serialized) struct TornReadTests {
     static let cells = 40
     static let total = cells * 100
@@ -17,7 +17,7 @@ import Testing
 
     @Test("A reader never sees half of a save or of a commit")
     func sums() async throws {
-        let seconds = ProcessInfo.processInfo.environment["STRATA_TORN_SECONDS"].flatMap { Double($0) } ?? 4
+        let seconds = ProcessInfo.processInfo.environment["STRATA_TORN_SECONDS"].flatMap { Double($0) } ?? 2
         let fixture = try await SavingFixture()
         let stack = fixture.stack
         try await stack.on(.root) { context in
