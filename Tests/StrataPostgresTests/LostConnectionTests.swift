@@ -127,7 +127,7 @@ import Testing
         #expect(try home.newest() == first)
         #expect(try home.rows(of: "Item").count == 1)
         // The refusal is not a transaction: nodes and operators do not see it, and pruning leaves it.
-        #expect(try other.transactions(after: .start, limit: 10).map(\.position) == [first])
+        #expect(try other.transactions(after: .start, limit: 10).transactions.map(\.position) == [first])
         let status = try other.status()
         #expect(status.transactionCount == 1)
         #expect(status.oldest?.number == 1)
@@ -220,7 +220,7 @@ import Testing
         for _ in 0..<3 {
             try pair.fixture.terminateConnections()
             #expect(try pair.home.newest() == position)
-            #expect(try pair.home.transactions(after: .start, limit: 10).count == 1)
+            #expect(try pair.home.transactions(after: .start, limit: 10).transactions.count == 1)
             #expect(try pair.home.lock(after: position, limit: 10).isEmpty)
             pair.home.unlock()
         }

@@ -131,7 +131,8 @@ import Testing
         #expect(code { _ = try home.transactions(after: positions[52], limit: 100) } == .homeExpired)
         #expect(code { _ = try home.lock(after: positions[52], limit: 100) } == .homeExpired)
         // The last transaction that was deleted is the one before the first of the rest.
-        #expect(try home.transactions(after: positions[53], limit: 100).map(\.position) == Array(positions[54...]))
+        let kept = try home.transactions(after: positions[53], limit: 100).transactions
+        #expect(kept.map(\.position) == Array(positions[54...]))
         #expect(try home.lock(after: positions[63], limit: 100).isEmpty)
         home.unlock()
     }
@@ -150,10 +151,11 @@ import Testing
                 )
             )
         }
-        let first = try home.transactions(after: .start, limit: 100).map(\.position)
+        let first = try home.transactions(after: .start, limit: 100).transactions.map(\.position)
         // The third one passes 8 MiB.
         #expect(first == Array(positions[..<3]))
-        #expect(try home.transactions(after: positions[2], limit: 100).map(\.position) == Array(positions[3...]))
+        let rest = try home.transactions(after: positions[2], limit: 100).transactions
+        #expect(rest.map(\.position) == Array(positions[3...]))
         // The limit of the lock is the number alone: fewer transactions than the limit are all.
         #expect(try home.lock(after: .start, limit: 100).map(\.position) == positions)
         home.unlock()

@@ -92,7 +92,7 @@ import Testing
         #expect(notified.wait(timeout: .now() + 30) == .success)
         try home.publishNext(store.changes { try store.update(2, [("name", .text("b"))]) })
         let last = try other.publishNext(store.changes { try store.delete(2) })
-        #expect(try home.transactions(after: position, limit: 10).count == 2)
+        #expect(try home.transactions(after: position, limit: 10).transactions.count == 2)
         #expect(try home.outcome(of: last.id))
         #expect(try home.outcome(of: UUID()) == false)
         #expect(try home.reserveIDs(10) > 0)

@@ -36,7 +36,7 @@ import Testing
         let next = try home.publishNext(SampleStore.insertion(2))
         // The listener connects again, and reports once that transactions may have come in between.
         #expect(notified.wait(timeout: .now() + 60) == .success)
-        #expect(try home.transactions(after: position, limit: 10).map(\.position) == [next])
+        #expect(try home.transactions(after: position, limit: 10).transactions.map(\.position) == [next])
     }
 
     @Test("A crash while a node holds the lock makes its commit unreachable, and frees the lock")

@@ -19,7 +19,12 @@ public final class DownloadedFile: Sendable {
     public let size: Int64
     /// Whether releasing the file deletes it. Otherwise it stays in the cache.
     public let isTemporary: Bool
-    private let body: Mutex<(@Sendable () -> Void)?>
+    /// What is still to do; nil after the release.
+    private let work: Mutex<Work?>
+
+    private struct Work: Sendable {
+        let run: @Sendable () -> Void
+    }
 
     init(
         file: URL,
@@ -34,15 +39,12 @@ public final class DownloadedFile: Sendable {
         self.sections = sections
         self.size = size
         self.isTemporary = isTemporary
-        self.body = Mutex(body)
+        work = Mutex(Work(run: body))
     }
 
     /// Releases the file when it is not needed any more. Calling this method twice is safe. The method returns at once.
     public func release() {
-        let body = body.withLock { body in
-            defer { body = nil }
-            return body
-        }
-        body?()
+        let work = work.withLock { $0.take() }
+        work?.run()
     }
 }

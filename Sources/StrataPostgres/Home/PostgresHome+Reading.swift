@@ -1,7 +1,7 @@
 public import Strata
 
 extension PostgresHome {
-    public func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+    public func transactions(after position: HomePosition, limit: Int) throws -> HomePortion {
         try describingFailures {
             try reading.use(within: timeout) { connection, deadline in
                 // The position is read first, so it is not newer than the transactions.
@@ -12,7 +12,10 @@ extension PostgresHome {
                     ],
                     until: deadline
                 )
-                return try transactions(results[1], after: position, newest: try self.position(results[0]))
+                let newest = try self.position(results[0])
+                let transactions = try self.transactions(results[1], after: position, newest: newest)
+                let last = transactions.last?.position ?? position
+                return HomePortion(transactions, isComplete: last.number >= newest.number)
             }
         }
     }

@@ -128,9 +128,13 @@ public final class FileHome: StoreHome {
         }
     }
 
-    public func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+    public func transactions(after position: HomePosition, limit: Int) throws -> HomePortion {
         try perform(.transactions) { files in
-            try files.store.read { try $0.transactions(after: position, limit: limit) }
+            try files.store.read { db in
+                let transactions = try db.transactions(after: position, limit: limit)
+                let last = transactions.last?.position ?? position
+                return HomePortion(transactions, isComplete: try db.position() == last)
+            }
         }
     }
 

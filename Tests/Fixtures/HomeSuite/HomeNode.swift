@@ -65,7 +65,7 @@ final class HomeNode: Sendable {
     }
 
     /// All transactions of the home.
-    func transactions() throws -> [HomeTransaction] { try home.transactions(after: .start, limit: 10_000) }
+    func transactions() throws -> [HomeTransaction] { try home.transactions(after: .start, limit: 10_000).transactions }
 }
 
 extension HomeTransaction {

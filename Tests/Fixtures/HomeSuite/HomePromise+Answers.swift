@@ -67,7 +67,7 @@ extension HomePromise {
         // The errors have freed the lock.
         for node in nodes { try node.lockAndUnlock() }
         for (index, position) in published.enumerated() {
-            let found = try nodes[1].home.transactions(after: position, limit: 10).map(\.position)
+            let found = try nodes[1].home.transactions(after: position, limit: 10).transactions.map(\.position)
             try expect("the transactions after \(position)", is: found, Array(published[(index + 1)...]))
         }
     }

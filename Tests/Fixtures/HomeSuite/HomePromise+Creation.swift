@@ -60,7 +60,7 @@ extension HomePromise {
         let next = try nodes[2].publish(store.changes { try store.delete(0) })
         try expect("the position before the next transaction", is: next.previous, state.position)
         try expect("the rows after it", is: try nodes[0].copy().rows, store.rows())
-        let later = try nodes[0].home.transactions(after: state.position, limit: 10)
+        let later = try nodes[0].home.transactions(after: state.position, limit: 10).transactions
         try expect("the transactions after the creation", is: later.map(\.position), [next.position])
     }
 }

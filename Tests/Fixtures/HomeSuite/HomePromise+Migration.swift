@@ -104,7 +104,7 @@ extension HomePromise {
         var changed = other
         changed[1] = .text("changed")
         try expect("the rows that stay", is: rows[unusual.name], [changed])
-        let transactions = try nodes[1].home.transactions(after: first.position, limit: 10)
+        let transactions = try nodes[1].home.transactions(after: first.position, limit: 10).transactions
         try expect("the migration in the feed", is: transactions.map(\.generation), [1])
         try expect("the generation of other transactions", is: first.generation, nil)
         try expect(try nodes[1].home.outcome(of: state.position.id), "The migration is not among the transactions.")
@@ -184,7 +184,7 @@ extension HomePromise {
             [.integer(5), .null, .real(3), .null, .null] + defaults,
         ]
         try expect("the items after another node", is: try items(nodes[0]), later)
-        let feed = try nodes[1].home.transactions(after: first.position, limit: 10)
+        let feed = try nodes[1].home.transactions(after: first.position, limit: 10).transactions
         try expect("the generations of the feed", is: feed.map(\.generation), [0, nil, nil, nil])
     }
 
@@ -200,7 +200,8 @@ extension HomePromise {
             try expect(try !nodes[1].home.publishIfNewest(next), "A transaction is stored during a migration.")
             try expect("the newest position", is: try nodes[2].home.newest(), first.position)
             _ = try nodes[0].home.reserveIDs(1)
-            try expect("the transactions", is: try nodes[0].home.transactions(after: first.position, limit: 1).count, 0)
+            let later = try nodes[0].home.transactions(after: first.position, limit: 1).transactions
+            try expect("the transactions", is: later.count, 0)
             return nil
         } _: { _ in
             throw HomeFailure(description: "Rows are asked for without a migration.")

@@ -50,7 +50,10 @@ extension HomePromise {
         let published = try (Int64(1)...5).map { try nodes[0].publish(SampleStore.insertion($0)).position }
         let home = nodes[1].home
         func read(_ position: HomePosition, _ limit: Int) throws -> [HomePosition] {
-            try home.transactions(after: position, limit: limit).map(\.position)
+            let portion = try home.transactions(after: position, limit: limit)
+            let found = portion.transactions.map(\.position)
+            try expect("whether they are all", is: portion.isComplete, (found.last ?? position) == published.last)
+            return found
         }
         try expect("the first two", is: try read(.start, 2), Array(published[..<2]))
         try expect("the next two", is: try read(published[1], 2), Array(published[2..<4]))

@@ -117,7 +117,7 @@ import Testing
         let fleet = try FleetProcesses(count: 2, connection, seed: seed)
         let isKilled = try await fleet.run(0, .found, killAt: step)
         expectReached(isKilled, step, seed)
-        try await work(fleet, .foundAndWork, connection, "killed at \(step), STRATA_SEED=\(seed)")
+        try await work(fleet, connection, "killed at \(step), STRATA_SEED=\(seed)", mode: .foundAndWork)
         return isKilled
     }
 
@@ -175,9 +175,9 @@ import Testing
     /// Lets all nodes commit, and expects that nothing is lost, and that nothing has happened twice.
     private static func work(
         _ fleet: FleetProcesses,
-        _ mode: FleetNodeSettings.Mode = .work,
         _ connection: String,
-        _ comment: Comment
+        _ comment: Comment,
+        mode: FleetNodeSettings.Mode = .work
     ) async throws {
         let lives = try fleet.indices.map { try fleet.start($0, mode) }
         try await fleet.waitForCommits(2, of: lives)

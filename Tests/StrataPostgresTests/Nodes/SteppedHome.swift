@@ -5,7 +5,12 @@ import Synchronization
 
 /// What a test does around the publishing of a transaction.
 final class PublishingSteps: Sendable {
-    private let steps = Mutex<(before: @Sendable () -> Void, after: @Sendable () -> Void)>(({}, {}))
+    private struct Steps: Sendable {
+        var before: @Sendable () -> Void = {}
+        var after: @Sendable () -> Void = {}
+    }
+
+    private let steps = Mutex(Steps())
 
     /// Sets the functions for the transactions from now on.
     ///
@@ -13,13 +18,13 @@ final class PublishingSteps: Sendable {
     ///   - before: called before anything is sent. The node has the lock, unless it was alone.
     ///   - after: called when the answer has come, or was lost.
     func set(before: @escaping @Sendable () -> Void = {}, after: @escaping @Sendable () -> Void = {}) {
-        steps.withLock { $0 = (before, after) }
+        steps.withLock { $0 = Steps(before: before, after: after) }
     }
 
     func around<Answer>(_ publish: () throws -> Answer) throws -> Answer {
-        let (before, after) = steps.withLock { $0 }
-        before()
-        defer { after() }
+        let steps = steps.withLock { $0 }
+        steps.before()
+        defer { steps.after() }
         return try publish()
     }
 }
@@ -61,7 +66,7 @@ final class SteppedHome: StoreHome {
         try base.copy(receive)
     }
 
-    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+    func transactions(after position: HomePosition, limit: Int) throws -> HomePortion {
         try base.transactions(after: position, limit: limit)
     }
 

@@ -3,6 +3,7 @@ import FleetFixture
 import Foundation
 import GRDB
 import StoreModels
+import Synchronization
 import Testing
 
 @testable import Strata
@@ -27,6 +28,34 @@ struct HomeFollowerTests {
         let error = #expect(throws: StrataError.self) { try follower.catchUp() }
         #expect(error?.code == .closed)
     }
+
+    @Test("What runs after applied transactions does not run deeper in the stack each time")
+    func depth() async throws {
+        let fleet = try Fleet()
+        try await fleet.open("copy").close()
+        let writer = try await fleet.open("writer")
+        let home = FileHome(fleet.home)
+        let description = HomeDescription(try Schema(Fleet.models), Migration())
+        _ = try home.open(description, busyTimeout: 5)
+        let follower = try HomeFollower(home, path: fleet.copy("copy").path, .waiting, description)
+        defer { follower.close() }
+        let depths = Mutex<[Int]>([])
+        follower.afterApplying { _ in
+            let depth = Thread.callStackReturnAddresses.count
+            depths.withLock { $0.append(depth) }
+        }
+        for index in 0..<20 {
+            try await writer.write { context in _ = context.insert(Account(name: "\(index)", balance: 0)) }
+            try Self.catchUp(follower)
+        }
+        try await fleet.close()
+        let seen = depths.withLock { $0 }
+        #expect(seen.count == 20)
+        #expect(Set(seen.dropFirst()).count == 1, "\(seen)")
+    }
+
+    /// In a function of its own, so that each call has the same depth.
+    private static func catchUp(_ follower: HomeFollower) throws { try follower.catchUp() }
 
     @Test("A copy that meets damaged changes of the home is made again when it is opened")
     func damagedChanges() async throws {

@@ -66,9 +66,8 @@ struct HomeDeparture: Sendable {
     ) throws -> HomePosition {
         var position = position
         while true {
-            let transactions = try home.transactions(after: position, limit: HomeFollower.portion)
-            if transactions.isEmpty { return position }
-            for transaction in transactions {
+            let portion = try home.transactions(after: position, limit: HomeFollower.portion)
+            for transaction in portion.transactions {
                 guard transaction.generation == nil else {
                     throw StrataError(
                         .schemaMismatch,
@@ -80,6 +79,7 @@ struct HomeDeparture: Sendable {
                 try application.apply(transaction.changes)
                 position = transaction.position
             }
+            if portion.isComplete { return position }
         }
     }
 }

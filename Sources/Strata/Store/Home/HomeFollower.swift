@@ -21,6 +21,11 @@ final class HomeFollower: Sendable {
         let count = Atomic(0)
     }
 
+    /// In a struct, because a `Mutex` of a function wraps the function once more at each access.
+    private struct Listener: Sendable {
+        let call: @Sendable (_ journalPages: Int) -> Void
+    }
+
     let home: any StoreHome
     /// The callers that wait for the newest state.
     let catchUps = HomeCatchUp()
@@ -46,7 +51,7 @@ final class HomeFollower: Sendable {
     /// Set and read inside the database.
     private let isClosed = Atomic(false)
     /// Called after transactions were applied.
-    private let applied = Mutex<@Sendable (_ journalPages: Int) -> Void>({ _ in })
+    private let listener = Mutex<Listener?>(nil)
     private let queue = DispatchQueue(label: "strata.home", qos: .utility)
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
     /// Whether notifications have asked for a look that has not begun.
@@ -93,7 +98,9 @@ final class HomeFollower: Sendable {
 
     /// Sets a function that is called after transactions were applied, perhaps inside the database's writer. It does not
     /// wait.
-    func afterApplying(_ body: @escaping @Sendable (_ journalPages: Int) -> Void) { applied.withLock { $0 = body } }
+    func afterApplying(_ body: @escaping @Sendable (_ journalPages: Int) -> Void) {
+        listener.withLock { $0 = Listener(call: body) }
+    }
 
     /// Begins to follow the home.
     ///
@@ -126,14 +133,17 @@ final class HomeFollower: Sendable {
         }
     }
 
-    /// Applies all transactions that the home has now. Returns the position of the copy.
-    @discardableResult
-    func catchUp() throws -> HomePosition {
-        while true {
-            let position = try self.position()
-            let transactions = try home.transactions(after: position, limit: Self.portion)
-            if transactions.isEmpty { return position }
-            try apply(transactions)
+    /// Applies all transactions that the home has now.
+    func catchUp() throws {
+        defer { metrics?.recordLag() }
+        var isComplete = false
+        while !isComplete {
+            let start = ContinuousClock.now
+            let portion = try home.transactions(after: try position(), limit: Self.portion)
+            try apply(portion.transactions)
+            // Now the copy has everything that the home had when it was asked.
+            if portion.isComplete { metrics?.noteComplete(at: start) }
+            isComplete = portion.isComplete
         }
     }
 
@@ -147,10 +157,10 @@ final class HomeFollower: Sendable {
         let newest = try home.newest()
         if position == newest { return }
         repeat {
-            let transactions = try home.transactions(after: position, limit: Self.portion)
+            let portion = try home.transactions(after: position, limit: Self.portion)
+            try apply(portion.transactions)
             // The home may have gone back since the first call.
-            if transactions.isEmpty { return }
-            try apply(transactions)
+            if portion.isComplete { return }
             position = try self.position()
         } while position.number < newest.number
     }
@@ -257,7 +267,7 @@ final class HomeFollower: Sendable {
                 throw error
             }
         }
-        applied.withLock { $0 }(journalPages.count.load(ordering: .relaxed))
+        listener.withLock { $0 }?.call(journalPages.count.load(ordering: .relaxed))
     }
 
     /// Applies a transaction, unless the copy contains it already: the writer of this process, or another process on

@@ -8,7 +8,12 @@ import Synchronization
 ///
 /// Isolation: any.
 package enum HomeOverride {
-    private static let choice = Mutex<(@Sendable (URL) throws -> (any StoreHome)?)?>(nil)
+    /// In a struct, because a `Mutex` of a function wraps the function once more at each access.
+    private struct Choice: Sendable {
+        let home: @Sendable (URL) throws -> (any StoreHome)?
+    }
+
+    private static let choice = Mutex<Choice?>(nil)
 
     /// Sets the function that chooses the homes. The stacks opened from then on use it.
     ///
@@ -16,13 +21,12 @@ package enum HomeOverride {
     ///   the home of this file, or nil to open the file without a home. Each opening of one file must get the same
     ///   home.
     package static func set(_ choose: @escaping @Sendable (_ file: URL) throws -> (any StoreHome)?) {
-        choice.withLock { $0 = choose }
+        choice.withLock { $0 = Choice(home: choose) }
     }
 
     /// The home of a file; nil without one.
     static func home(of file: URL) throws -> (any StoreHome)? {
-        guard let choose = choice.withLock({ $0 }) else { return nil }
-        return try choose(file)
+        try choice.withLock { $0 }?.home(file)
     }
 }
 

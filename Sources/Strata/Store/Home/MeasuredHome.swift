@@ -44,13 +44,8 @@ struct MeasuredHome: StoreHome {
         try metrics.measure(.copy) { try home.copy(receive) }
     }
 
-    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
-        let start = ContinuousClock.now
-        defer { metrics.recordLag() }
-        let transactions = try metrics.measure(.transactions) { try home.transactions(after: position, limit: limit) }
-        // The working copy had everything that the home had when this call began.
-        if transactions.isEmpty { metrics.noteComplete(at: start) }
-        return transactions
+    func transactions(after position: HomePosition, limit: Int) throws -> HomePortion {
+        try metrics.measure(.transactions) { try home.transactions(after: position, limit: limit) }
     }
 
     func newest() throws -> HomePosition { try metrics.measure(.newest) { try home.newest() } }

@@ -89,15 +89,15 @@ public protocol StoreHome: Sendable {
     /// - Throws: `schemaMismatch` if the store was migrated since ``open(_:busyTimeout:)``.
     func copy(_ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void) throws -> HomePosition
 
-    /// The transactions after a position, oldest first. The result is empty only if there are none. It may have fewer
-    /// transactions than the limit, so that large ones do not come together.
+    /// The transactions after a position. There may be fewer than the limit although others follow, so that large ones
+    /// do not come together.
     ///
     /// - Parameters:
     ///   - position: the last transaction that the node has.
     ///   - limit: the maximum number of transactions.
     /// - Throws: `homeExpired` if the home does not keep the transactions after this position any more, and
     ///   `homeBehind` if it does not know the position: an earlier state of the home was restored.
-    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction]
+    func transactions(after position: HomePosition, limit: Int) throws -> HomePortion
 
     /// The position of the newest transaction.
     func newest() throws -> HomePosition
@@ -196,6 +196,18 @@ public struct HomePosition: Sendable, Hashable {
 
     /// The point before the first transaction.
     public static let start = HomePosition(number: 0, id: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
+}
+
+/// Transactions that follow a position: see ``StoreHome/transactions(after:limit:)``.
+public struct HomePortion: Sendable {
+    /// Oldest first.
+    public var transactions: [HomeTransaction]
+    /// Whether they are all that the home had when it was asked. True if there are none.
+    public var isComplete: Bool
+
+    public init(_ transactions: [HomeTransaction], isComplete: Bool) {
+        (self.transactions, self.isComplete) = (transactions, isComplete)
+    }
 }
 
 /// One or several commits of a node that the home stores together, and that all nodes apply together.

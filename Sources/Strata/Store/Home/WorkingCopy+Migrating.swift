@@ -94,9 +94,8 @@ extension WorkingCopy {
         var reached = try CopyRecord.read(on: connection).position
         let tables = state.description.tablesByName
         while reached != position {
-            let transactions = try home.transactions(after: reached, limit: HomeFollower.portion)
-            if transactions.isEmpty { break }
-            for transaction in transactions {
+            let portion = try home.transactions(after: reached, limit: HomeFollower.portion)
+            for transaction in portion.transactions {
                 // Before this node has the lock, another one may migrate the store. The copy can also be older than a
                 // migration that has changed nothing in it, or only the version.
                 let generation = transaction.generation ?? state.description.generation
@@ -105,6 +104,7 @@ extension WorkingCopy {
                 try application.apply(transaction.changes)
                 reached = transaction.position
             }
+            if portion.isComplete { break }
             try cancellation.check()
         }
         guard position == nil || reached == position else { throw HomeFollower.damagedError.naming(url.path) }

@@ -135,7 +135,7 @@ final class SteppedHome: StoreHome {
         try home.create(state, nextID: nextID, fill)
     }
 
-    func transactions(after position: HomePosition, limit: Int) throws -> [HomeTransaction] {
+    func transactions(after position: HomePosition, limit: Int) throws -> HomePortion {
         try home.transactions(after: position, limit: limit)
     }
 
