@@ -19,7 +19,7 @@ public final class DownloadedFile: Sendable {
     public let size: Int64
     /// Whether releasing the file deletes it. Otherwise it stays in the cache.
     public let isTemporary: Bool
-    /// What is still to do; nil after the release.
+    /// Ends the use of the file; nil after the release.
     private let work: Mutex<Work?>
 
     private struct Work: Sendable {

@@ -54,7 +54,7 @@ struct HomeFollowerTests {
         #expect(Set(seen.dropFirst()).count == 1, "\(seen)")
     }
 
-    /// In a function of its own, so that each call has the same depth.
+    /// In a separate function, so that each call has the same depth.
     private static func catchUp(_ follower: HomeFollower) throws { try follower.catchUp() }
 
     @Test("A copy that meets damaged changes of the home is made again when it is opened")

@@ -240,7 +240,8 @@ struct ExternalDataTests {
         try await editor.perform { context in
             context.undoLevels = 5
             context.mergePolicy = .mine
-            context.state[KeptPhoto.self] = try #require(try context.first(Photo.all))
+            let photo = try #require(try context.first(Photo.all))
+            context.state[KeptPhoto.self] = photo
         }
         return (stack, editor)
     }
