@@ -90,19 +90,34 @@ final class IDSource: Sendable {
     private func fetchNow() throws {
         // The queue may be waiting for the transaction of this thread.
         if state.withLock({ $0.isInTransaction })() { return try fetch() }
-        guard MainExecutor.isCurrent, state.withLock({ $0.hasFetched }) else {
-            return try queue.sync { try fetchIfGone() }
-        }
-        let isFetching = state.withLock { state in
+        guard MainExecutor.isCurrent else { return try queue.sync { try fetchIfGone() } }
+        let choice = state.withLock { state -> Choice in
+            // A range may have arrived since this call found none.
+            if !state.range.isEmpty || !state.following.isEmpty { return .retry }
+            guard state.hasFetched else { return .wait }
             defer { state.isFetching = true }
-            return state.isFetching
+            return .refuse(startsFetch: !state.isFetching)
         }
-        if !isFetching { fetchLater() }
-        throw StrataError(
-            .busy,
-            "\(Self.rangeSize) ids were used up during one write to the store. The main actor does not wait for more "
-                + "ids: save again after the write."
-        )
+        switch choice {
+        case .retry: return
+        case .wait: try queue.sync { try fetchIfGone() }
+        case .refuse(let startsFetch):
+            if startsFetch { fetchLater() }
+            throw StrataError(
+                .busy,
+                "\(Self.rangeSize) ids were used up during one write to the store. The main actor does not wait for more "
+                    + "ids: save again after the write."
+            )
+        }
+    }
+
+    /// What the main actor does without an id.
+    private enum Choice {
+        /// Another range is there.
+        case retry
+        /// Waits for the first range.
+        case wait
+        case refuse(startsFetch: Bool)
     }
 
     /// Runs on the queue. Another caller may have fetched a range meanwhile.

@@ -31,6 +31,19 @@ import Testing
         #expect(seen.count == 2 * 4 * 70_000)
     }
 
+    /// The first insert on the main actor may come when the store has just been opened, and races with the first range.
+    @Test("The first id on the main actor waits for the first range, also if it arrives at this moment")
+    @MainActor func firstOnMain() throws {
+        var refusals: [any Error] = []
+        for _ in 0..<20_000 {
+            let source = IDSource(fingerprint: 1)
+            source.start(isInTransaction: { false }) { _ in 1 }
+            do { _ = try source.take() } catch { refusals.append(error) }
+            source.stop()
+        }
+        #expect(refusals.isEmpty, "\(refusals.count) of 20,000: \(refusals.prefix(1))")
+    }
+
     @Test("The id of a deleted object is never used again, even after the store is reopened")
     func deleted() async throws {
         let folder = try ScratchFolder()
