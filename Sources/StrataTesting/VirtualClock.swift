@@ -10,10 +10,16 @@ import Synchronization
 /// clock.advance(by: .seconds(60))  // runs everything due within the next 60 seconds
 /// ```
 public final class VirtualClock: PipelineClock {
+    /// A struct, because a change of a tuple in a dictionary wraps the function once more each time.
+    private struct Alarm {
+        var date: Date
+        let body: @Sendable () -> Void
+    }
+
     private struct State {
         var now: Date
         var next = 0
-        var alarms: [Int: (date: Date, body: @Sendable () -> Void)] = [:]
+        var alarms: [Int: Alarm] = [:]
         var waiters: [(date: Date, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -30,7 +36,7 @@ public final class VirtualClock: PipelineClock {
         let (number, woken) = state.withLock { state in
             guard date > state.now else { return (nil as Int?, [] as [CheckedContinuation<Void, Never>]) }
             state.next += 1
-            state.alarms[state.next] = (date, body)
+            state.alarms[state.next] = Alarm(date: date, body: body)
             defer { state.waiters.removeAll { $0.date == date } }
             return (state.next, state.waiters.filter { $0.date == date }.map(\.continuation))
         }

@@ -7,8 +7,8 @@ import Testing
 @Suite("Rules for the source code") struct SourceTests {
     private static let folders = [
         "Sources/Strata", "Sources/StrataPipeline", "Sources/StrataReachability", "Sources/StrataRemotes",
-        "Sources/StrataCloud", "Sources/StrataHTTP", "Sources/StrataPostgres", "Sources/StrataInspection",
-        "Sources/StrataConsole", "Sources/StrataTool", "Examples/mirror",
+        "Sources/StrataCloud", "Sources/StrataTesting", "Sources/StrataHTTP", "Sources/StrataPostgres",
+        "Sources/StrataInspection", "Sources/StrataConsole", "Sources/StrataTool", "Examples/mirror",
     ]
 
     /// A use of `String` that compares characters, and the code to write instead.

@@ -90,7 +90,7 @@ final class IDSource: Sendable {
     private func fetchNow() throws {
         // The queue may be waiting for the transaction of this thread.
         if state.withLock({ $0.isInTransaction })() { return try fetch() }
-        guard MainExecutor.isCurrent else { return try queue.sync { try fetchIfGone() } }
+        guard MainExecutor.isCurrent else { return try queue.sync { try fetchIfEmpty() } }
         let choice = state.withLock { state -> Choice in
             // A range may have arrived since this call found none.
             if !state.range.isEmpty || !state.following.isEmpty { return .retry }
@@ -100,7 +100,7 @@ final class IDSource: Sendable {
         }
         switch choice {
         case .retry: return
-        case .wait: try queue.sync { try fetchIfGone() }
+        case .wait: try queue.sync { try fetchIfEmpty() }
         case .refuse(let startsFetch):
             if startsFetch { fetchLater() }
             throw StrataError(
@@ -120,9 +120,14 @@ final class IDSource: Sendable {
         case refuse(startsFetch: Bool)
     }
 
-    /// Runs on the queue. Another caller may have fetched a range meanwhile.
+    /// Fetches the range after the present one. Runs on the queue. Another caller may have fetched it meanwhile.
     private func fetchIfGone() throws {
         if state.withLock({ $0.following.isEmpty }) { try fetch() }
+    }
+
+    /// Fetches a range for a caller that has found no id. Runs on the queue.
+    private func fetchIfEmpty() throws {
+        if state.withLock({ $0.range.isEmpty && $0.following.isEmpty }) { try fetch() }
     }
 
     private func fetch() throws {

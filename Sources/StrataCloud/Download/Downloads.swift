@@ -95,8 +95,8 @@ public final class Downloads: Sendable {
             return task
         }
         do { return try await task.value } catch {
-            // A later attempt to open the cache may succeed.
-            state.withLock { $0.cache = nil }
+            // A later attempt to open the cache may succeed, and may have begun.
+            state.withLock { state in if state.cache == task { state.cache = nil } }
             throw error
         }
     }

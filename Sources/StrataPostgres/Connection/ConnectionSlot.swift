@@ -65,10 +65,14 @@ final class ConnectionSlot: @unchecked Sendable {
     /// Ends the connection, now or at the end of the running call. Later calls throw.
     func close() {
         isClosed.withLock { $0 = true }
-        if lock.try() {
-            connection = nil
-            lock.unlock()
-        }
+        endIfClosed()
+    }
+
+    /// Ends the connection of a closed home, unless a call is running, which does so at its end.
+    private func endIfClosed() {
+        guard isClosed.withLock({ $0 }), lock.try() else { return }
+        connection = nil
+        lock.unlock()
     }
 
     private func locked<Result>(_ seconds: TimeInterval, _ body: (Deadline) throws -> Result) throws -> Result {
@@ -77,8 +81,9 @@ final class ConnectionSlot: @unchecked Sendable {
             throw PostgresFailure(.timeout, "other calls have used the connection for the whole time")
         }
         defer {
-            if isClosed.withLock({ $0 }) { connection = nil }
             lock.unlock()
+            // After the lock is free: otherwise close() could come between the question and the end of the lock.
+            endIfClosed()
         }
         if isClosed.withLock({ $0 }) { throw PostgresFailure(.connection, "the home is closed") }
         return try body(deadline)

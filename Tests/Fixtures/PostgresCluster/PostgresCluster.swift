@@ -10,11 +10,15 @@ public final class PostgresCluster: Sendable {
     public let port: Int
     private let script: ServerScript
 
-    private static let result = Result { try PostgresCluster() }
+    private static let result = Result {
+        let cluster = try PostgresCluster()
+        sharedFolder.withLock { $0 = cluster.script.folder }
+        return cluster
+    }
 
-    /// The folder of the first cluster of this process. The later ones are copies of its template, because initdb takes
-    /// more than a second.
-    private static let firstFolder = Mutex<URL?>(nil)
+    /// The folder of ``shared()``, which stays until the process ends. Later clusters are copies of its template,
+    /// because initdb takes more than a second.
+    private static let sharedFolder = Mutex<URL?>(nil)
 
     /// The server of all tests that do not stop it.
     public static func shared() throws -> PostgresCluster { try result.get() }
@@ -41,7 +45,7 @@ public final class PostgresCluster: Sendable {
         settings: [String] = []
     ) throws {
         port = try Loopback.freePort()
-        let template = primaryPort == nil ? Self.firstFolder.withLock { $0 }?.appending(path: "template") : nil
+        let template = primaryPort == nil ? Self.sharedFolder.withLock { $0 }?.appending(path: "template") : nil
         script = try ServerScript(
             "cluster.sh",
             title: "PostgreSQL",
@@ -49,10 +53,6 @@ public final class PostgresCluster: Sendable {
                 + (primaryPort.map { ["--standby-of", "\($0)"] } ?? [])
                 + (certificates.map { ["--certificates", $0.folder.path] } ?? []) + settings
         )
-        if primaryPort == nil {
-            let folder = script.folder
-            Self.firstFolder.withLock { first in first = first ?? folder }
-        }
     }
 
     /// The connection string of a superuser.

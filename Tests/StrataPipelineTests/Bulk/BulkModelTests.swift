@@ -11,9 +11,9 @@ import Testing
 /// and the other gets the same actions one by one. After each action and at the end of all operations, the stores must
 /// be equal.
 ///
-/// One twentieth of the histories of ``RandomHistories/runs`` is played with each ordering. `STRATA_SEED` repeats a run.
+/// One twentieth of the histories of ``RandomHistories/runs``, and at most 20, are played with each ordering. `STRATA_SEED` repeats a run.
 @Suite("Bulk actions and single actions", .timeLimit(.minutes(5))) struct BulkModelTests {
-    private static let runs = max(1, RandomHistories.runs / 20)
+    private static let runs = min(20, max(1, RandomHistories.runs / 20))
 
     @Test("A bulk action changes a random queue as the single actions do", arguments: PipelineOrdering.allCases)
     func histories(_ ordering: PipelineOrdering) async throws {

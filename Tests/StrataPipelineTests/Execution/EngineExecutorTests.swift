@@ -139,7 +139,7 @@ import Testing
             for _ in 0..<attempt.payload.name.utf8.count % 3 { await Task.yield() }
             return .done
         }
-        let count = 10 * RandomHistories.runs
+        let count = min(3_000, 10 * RandomHistories.runs)
         try await stack.background { context in
             for number in 0..<count {
                 context.enqueue(Named(name: "\(number)"), in: .work)

@@ -135,9 +135,9 @@ final class HomeFollower: Sendable {
 
     /// Applies all transactions that the home has now.
     func catchUp() throws {
-        defer { metrics?.recordLag() }
         var isComplete = false
         while !isComplete {
+            defer { metrics?.recordLag() }
             let start = ContinuousClock.now
             let portion = try home.transactions(after: try position(), limit: Self.portion)
             try apply(portion.transactions)

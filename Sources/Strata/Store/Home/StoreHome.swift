@@ -201,12 +201,13 @@ public struct HomePosition: Sendable, Hashable {
 /// Transactions that follow a position: see ``StoreHome/transactions(after:limit:)``.
 public struct HomePortion: Sendable {
     /// Oldest first.
-    public var transactions: [HomeTransaction]
+    public let transactions: [HomeTransaction]
     /// Whether they are all that the home had when it was asked. True if there are none.
-    public var isComplete: Bool
+    public let isComplete: Bool
 
     public init(_ transactions: [HomeTransaction], isComplete: Bool) {
-        (self.transactions, self.isComplete) = (transactions, isComplete)
+        self.transactions = transactions
+        self.isComplete = isComplete || transactions.isEmpty
     }
 }
 
