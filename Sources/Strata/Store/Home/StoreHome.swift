@@ -205,6 +205,11 @@ public struct HomePortion: Sendable {
     /// Whether they are all that the home had when it was asked. True if there are none.
     public let isComplete: Bool
 
+    /// Creates a portion.
+    ///
+    /// - Parameters:
+    ///   - transactions: the transactions, oldest first.
+    ///   - isComplete: whether the home had no others. A portion without transactions is always complete.
     public init(_ transactions: [HomeTransaction], isComplete: Bool) {
         self.transactions = transactions
         self.isComplete = isComplete || transactions.isEmpty
