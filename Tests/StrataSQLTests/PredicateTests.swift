@@ -115,14 +115,10 @@ struct PredicateTests {
         }
     }
 
-    /// SQLite's own limits are 1,000 levels of an expression, and at least 32,766 parameters. SQLite compares each
-    /// constant of a statement with all others, so the time grows with the square of the number of terms.
-    @Test(
-        "A condition may have 20,000 terms, and a negated one 5,000",
-        arguments: zip([20_000, 5_000], [false, true])
-    )
-    func manyTerms(count: Int, isNegated: Bool) throws {
-        let condition = (1...count).reduce(Condition<Article>(false)) { $0 || Article.columns.views == -$1 }
+    @Test("A condition may have 20,000 terms", arguments: [false, true])
+    func manyTerms(_ isNegated: Bool) throws {
+        let condition = (1...20_000).reduce(Condition<Article>(false)) { $0 || Article.columns.views == -$1 }
+        // SQLite's own limit is at least 32,766 parameters.
         let found = try numbers { isNegated ? !condition : condition || $0.views == 2 }
         #expect(found == (isNegated ? [1, 2, 3] : [2]))
     }

@@ -41,9 +41,9 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<tasks {
                 group.addTask {
-                    for index in 0..<2000 / tasks {
+                    for index in 0..<4000 / tasks {
                         try await step(index, "account \(task)", stack)
-                        // Without checkpoints the journal would grow to more than thirty megabytes.
+                        // Without checkpoints the journal would grow to more than sixty megabytes.
                         if index % 50 == 0 { try #expect(size(of: url) < Self.limit) }
                     }
                 }
@@ -53,7 +53,7 @@ import Testing
         try #expect(size(of: url) < Self.limit)
         try await stack.background { context in
             let balances = try context.fetch(Account.all).map(\.balance)
-            #expect(balances == Array(repeating: 2000 / tasks, count: tasks))
+            #expect(balances == Array(repeating: 4000 / tasks, count: tasks))
         }
         try await stack.close()
     }
@@ -75,14 +75,14 @@ import Testing
                 context.state[Held.self] = cursor
             }
             let before = stack.core.engine.checkpointCount
-            for index in 0..<1000 { try await step(index, "account 0", stack) }
-            try #expect(size(of: url) > 15 << 20)
+            for index in 0..<2000 { try await step(index, "account 0", stack) }
+            try #expect(size(of: url) > 30 << 20)
             // One checkpoint finds the snapshot in its way. The engine does not try again for each commit or each
             // thousand pages.
             #expect(stack.core.engine.checkpointCount - before <= 2)
             try await holder.perform { context in
                 #expect(
-                    try context.fetch(Account.where { $0.name == "account 0" }).map(\.balance) == [isPinned ? 1 : 1001]
+                    try context.fetch(Account.where { $0.name == "account 0" }).map(\.balance) == [isPinned ? 1 : 2001]
                 )
                 context.state[Held.self]?.close()
                 if isPinned { try context.merge() }
@@ -108,7 +108,7 @@ import Testing
             configuration: StoreConfiguration(synchronous: .normal, history: .off)
         )
         try await step(0, "account 0", stack)
-        for index in 0..<1000 {
+        for index in 0..<2000 {
             let isThere = try await readOnMain(stack)
             #expect(isThere)
             try await stack.background(parent: .named(.root)) { context in
