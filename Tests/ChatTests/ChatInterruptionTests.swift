@@ -7,7 +7,7 @@ import Testing
 /// A message is sent when its sender's screen shows it. The recipient's screen then shows it once, after the messages
 /// before it.
 @Suite(.serialized) struct ChatInterruptionTests {
-    private static let count = 60
+    private static let count = 100
 
     @Test("Messages arrive once and in order while the server is killed and restarted", .timeLimit(.minutes(1)))
     func server() throws {

@@ -36,7 +36,7 @@ import Testing
         let remote = try await kind.make()
         let folder = RemoteKey(["many"])
         try await remote.createFolder(folder)
-        let count = 1003
+        let count = 1203
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<8 {
                 group.addTask {

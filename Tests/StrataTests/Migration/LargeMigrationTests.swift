@@ -22,8 +22,7 @@ extension ScratchFolder {
 }
 
 @Suite("Long migrations", .aboutTheFile("migrates stores"), .serialized) struct LargeMigrationTests {
-    /// Three portions of the rows that a migration copies at once.
-    private let count = 45_000
+    private let count = 60_000
 
     private func make(_ folder: ScratchFolder) async throws -> URL {
         try await folder.makeLargeBank(count)
