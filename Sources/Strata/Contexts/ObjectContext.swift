@@ -1,14 +1,14 @@
 /// A layer of changes over its parent, which is another context or the store. Blocks work with a context.
 ///
 /// A context inserts, finds, changes and deletes objects. Each live object belongs to one context and is not used with
-/// another one, see ``Model/in(_:)``. ``save()`` moves changes to the parent, ``commit()`` writes them to the store.
+/// another one, see ``Model/in(_:)``. A ``SavingContext`` also saves its changes to its parent and commits them.
 ///
 /// Isolation: not `Sendable`. A context is available inside blocks, which run on its executor; the main context is also
 /// available on the main actor. The `Sendable` reference to a context is its ``handle``.
-public final class ObjectContext {
-    let store: Store
-    let reference: HandleReference
-    let position: LayerPosition
+public class ObjectContext {
+    final let store: Store
+    final let reference: HandleReference
+    final let position: LayerPosition
 
     // The following properties are the context's state, one property for each job. The context joins the jobs.
     //
@@ -19,33 +19,33 @@ public final class ObjectContext {
     //   because `live` and `reading` are lent to them and not copied.
     // - A mutating method releases no object of a model, because a deinitializer may use the context. The caller keeps
     //   the object, or the method returns it. An assignment may release objects: the new value is in place by then.
-    @exclusivity(unchecked) var lifecycle = ContextLifecycle()
+    @exclusivity(unchecked) final var lifecycle = ContextLifecycle()
     /// The observers of this context's objects; nil if the context is not observable.
-    @exclusivity(unchecked) var observers: ContextObservers?
-    @exclusivity(unchecked) var live: LiveObjects
-    @exclusivity(unchecked) var reading: ContextReading
-    @exclusivity(unchecked) var hookQueue: HookQueue
-    @exclusivity(unchecked) var saving: ContextSaving
-    @exclusivity(unchecked) var deleteEffects = DeleteEffectLog()
-    @exclusivity(unchecked) var undoing = ContextUndo()
+    @exclusivity(unchecked) final var observers: ContextObservers?
+    @exclusivity(unchecked) final var live: LiveObjects
+    @exclusivity(unchecked) final var reading: ContextReading
+    @exclusivity(unchecked) final var hookQueue: HookQueue
+    @exclusivity(unchecked) final var saving: ContextSaving
+    @exclusivity(unchecked) final var deleteEffects = DeleteEffectLog()
+    @exclusivity(unchecked) final var undoing = ContextUndo()
 
     /// Values and objects that are kept from one block of this context to the next.
-    public var state = ContextState()
+    public final var state = ContextState()
 
     /// How a save or commit handles columns that another context has changed too. The default policy throws.
-    public var mergePolicy: MergePolicy {
+    public final var mergePolicy: MergePolicy {
         get { saving.mergePolicy }
         set { saving.mergePolicy = newValue }
     }
 
     /// The author of this context's commits in the history. The default is the author with which the stack was opened.
-    public var author: String? {
+    public final var author: String? {
         get { saving.author }
         set { saving.author = newValue }
     }
 
     /// A reference to this context that can be passed between isolation domains.
-    public var handle: ContextHandle { reference.resolved }
+    public final var handle: ContextHandle { reference.resolved }
 
     init(handle: ContextHandle) {
         store = handle.core.engine
@@ -66,28 +66,28 @@ public final class ObjectContext {
     }
 
     /// The number of this context in its stack, and of its layer.
-    var id: Int { position.id }
+    final var id: Int { position.id }
 
     /// The contexts whose layers this context sees above the store, ending with itself.
-    var path: [Int] { position.path }
+    final var path: [Int] { position.path }
 
-    var hasParent: Bool { position.hasParent }
+    final var hasParent: Bool { position.hasParent }
 
     /// Whether the context has ended. Its objects are then detached.
-    var isEnded: Bool { lifecycle.isEnded }
+    final var isEnded: Bool { lifecycle.isEnded }
 
     /// Whether the context has edits that are not published yet.
-    var hasUnpublishedEdits: Bool { live.hasUnpublishedEdits }
+    final var hasUnpublishedEdits: Bool { live.hasUnpublishedEdits }
 
     /// Whether there are unsaved changes: this context's own, or changes that children have saved here.
-    public var hasChanges: Bool {
+    public final var hasChanges: Bool {
         observers?.willReadChanges()
         return hasUnpublishedEdits || !saving.failedInserts.isEmpty
             || store.layers.state.withLock { !$0.layers[id].isEmpty }
     }
 
     /// In debug builds, stops a program that uses an object outside its context's executor.
-    func checkIsolation() {
+    final func checkIsolation() {
         if !isEnded { reference.checkIsolation() }
     }
 }

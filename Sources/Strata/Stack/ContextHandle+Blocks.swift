@@ -10,7 +10,7 @@ extension ContextHandle {
     ///   `CancellationError` if the task is cancelled while the block waits to start.
     /// - Complexity: one hop to the executor and back.
     public nonisolated(nonsending) func perform<T: Sendable>(
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         try await run(stack: [self], body)
     }
@@ -24,7 +24,7 @@ extension ContextHandle {
     /// - Isolation: callable from anywhere; the block runs on the executor of the context.
     /// - Throws: the same errors as the synchronous variant.
     public nonisolated(nonsending) func perform<T>(
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         try await run(stack: [self], body)
     }
@@ -40,7 +40,7 @@ extension ContextHandle {
         dropping: Bool = false,
         isLimited: Bool = true,
         span: SpanName? = .perform,
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         let scope = try core.enter(self, stack: stack, dropping: dropping, span: span)
         defer { scope.span?.end() }
@@ -57,7 +57,7 @@ extension ContextHandle {
         stack: [ContextHandle],
         dropping: Bool = false,
         span: SpanName? = .perform,
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         let scope = try core.enter(self, stack: stack, dropping: dropping, span: span)
         defer { scope.span?.end() }

@@ -23,7 +23,7 @@ extension ContextStack {
     public nonisolated(nonsending) func background<T: Sendable>(
         parent: ContextChoice = .current,
         reads freshness: ReadFreshness = .local,
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         let parent = try core.handle(of: parent)
         if case .newest = freshness { try await core.engine.catchUpIfShared() }
@@ -57,7 +57,7 @@ extension ContextStack {
     public nonisolated(nonsending) func background<T>(
         parent: ContextChoice = .current,
         reads freshness: ReadFreshness = .local,
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         let parent = try core.handle(of: parent)
         if case .newest = freshness { try await core.engine.catchUpIfShared() }

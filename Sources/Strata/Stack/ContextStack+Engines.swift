@@ -22,9 +22,10 @@ extension ContextStack {
     ///
     /// - Isolation: any. Blocks the thread while the disk is busy. The functions may run on another thread meanwhile.
     /// - Parameters:
-    ///   - access: what the transaction needs of the home of the store. Unless it is `locked`, `body` may run twice. Then
-    ///     the changes of its first run are rolled back.
-    ///   - rolledBack: called if the changes are rolled back, before another commit of this process can get their number.
+    ///   - access: what the transaction needs of the home of the store. Unless it is `locked`, `body` may run twice.
+    ///     Then the changes of its first run are rolled back.
+    ///   - rolledBack: called if the changes are rolled back, before another commit of this process can get their
+    ///     number.
     /// - Throws: errors thrown by `body`, after which nothing is changed; errors that the store reports.
     package func transact(
         author: String,
@@ -37,7 +38,7 @@ extension ContextStack {
 
     /// Runs a block in a new context directly over the store. The context ends with the block.
     package nonisolated(nonsending) func overStore<T: Sendable>(
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         let handle = try core.make(.private, named: nil, parent: nil)
         return try await handle.run(stack: [handle], dropping: true, isLimited: false, span: nil, body)

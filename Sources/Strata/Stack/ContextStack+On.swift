@@ -8,7 +8,7 @@ extension ContextStack {
     ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T: Sendable>(
         _ name: ContextName,
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         try await core.handle(named: name).perform(body)
     }
@@ -23,7 +23,7 @@ extension ContextStack {
     ///   the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T>(
         _ name: ContextName,
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         try await core.handle(named: name).perform(body)
     }
@@ -37,7 +37,7 @@ extension ContextStack {
     ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T: Sendable>(
         _ handle: ContextHandle,
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         try core.check(handle)
         return try await handle.perform(body)
@@ -53,7 +53,7 @@ extension ContextStack {
     ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func on<T>(
         _ handle: ContextHandle,
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         try core.check(handle)
         return try await handle.perform(body)
@@ -90,8 +90,7 @@ extension ContextStack {
     /// - Parameters:
     ///   - name: the name of the context below the block's context.
     ///   - policy: what happens if another commit has changed what the block has read.
-    ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws
-    ///     `invalidState`.
+    ///   - body: reads and changes objects of its context, which can neither save nor commit.
     /// - Throws: the errors of ``write(ifChanged:_:)``; `unknownName`, `contextInvalidated`, `deadlock`. Then neither
     ///   the store nor the named context has changed.
     @discardableResult

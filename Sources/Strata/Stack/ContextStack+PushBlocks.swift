@@ -11,7 +11,7 @@ extension ContextStack {
     public nonisolated(nonsending) func push<T: Sendable>(
         _ kind: ContextKind,
         named name: ContextName? = nil,
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         let list = try all
         core.publishCaller()
@@ -33,7 +33,7 @@ extension ContextStack {
     public nonisolated(nonsending) func push<T>(
         _ kind: ContextKind,
         named name: ContextName? = nil,
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         let list = try all
         core.publishCaller()
@@ -51,7 +51,7 @@ extension ContextStack {
     ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T: Sendable>(
         _ handle: ContextHandle,
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         try core.check(handle)
         return try await handle.run(stack: all + [handle], body)
@@ -69,7 +69,7 @@ extension ContextStack {
     ///   `CancellationError` if the task is cancelled while the block waits to start.
     public nonisolated(nonsending) func push<T>(
         _ handle: ContextHandle,
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         try core.check(handle)
         return try await handle.run(stack: all + [handle], body)

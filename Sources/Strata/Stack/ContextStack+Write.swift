@@ -5,8 +5,8 @@ public enum ChangedReads: Sendable {
     ///
     /// A run inside the transaction of the commit is always the last one, because nothing can change there. The fourth
     /// run of a `write` is inside, so a limit above three is never reached. In a caller's own database, and with `on`,
-    /// no run is inside. In a store with a home, a run inside may be repeated once because another machine has committed.
-    /// This repetition does not count.
+    /// no run is inside. In a store with a home, a run inside may be repeated once because another machine has
+    /// committed. This repetition does not count.
     case runAgain(limit: Int)
     /// The block runs once, before its transaction. Its changes are merged with those of the other commit column by
     /// column, as in each commit. In a store with a home, an error of the block may come from an earlier state.
@@ -60,9 +60,8 @@ extension ContextStack {
     ///   effects into ``ObjectContext/afterCommit(_:)``.
     /// - Parameters:
     ///   - policy: what happens if another commit has changed what the block has read.
-    ///   - body: reads and changes objects of its context. It must not save, commit or run batches: this throws
-    ///     `invalidState`.
-    /// - Throws: errors of the block; the errors of ``ObjectContext/commit()``; `conflict` after the last run;
+    ///   - body: reads and changes objects of its context, which can neither save nor commit.
+    /// - Throws: errors of the block; the errors of ``SavingContext/commit()``; `conflict` after the last run;
     ///   `invalidState` for a limit below one; `readOnly`; `closed`; `CancellationError` if the task is cancelled
     ///   before the block runs, or runs again; the call then returns when its turn comes. In a store with a home, after
     ///   an error of the block, the errors of ``catchUp()``.

@@ -60,11 +60,11 @@ public final class ContextStack: Sendable {
         get throws { try core.handle(named: name) }
     }
 
-    /// The main context's `ObjectContext`, for synchronous code of the main actor.
+    /// The main context itself, for synchronous code of the main actor.
     ///
     /// - Isolation: the main actor. An asynchronous block on the main context may be suspended at the same time.
     /// - Throws: `contextNotFound` if the stack has no main context; `closed`.
-    @MainActor public var main: ObjectContext {
+    @MainActor public var main: SavingContext {
         get throws {
             let handle = try core.mainHandle()
             // The owner of a main context runs on the executor of the main actor, and the caller runs there too.

@@ -133,7 +133,7 @@ private struct AccountRemoval {
 
     /// Deletes the nodes from the bottom up: each pass deletes the nodes without children. In a damaged store, folders
     /// may form a ring, which remains until the end.
-    private func removeNodes(_ context: ObjectContext) throws {
+    private func removeNodes(_ context: SavingContext) throws {
         let account = info.account
         while true {
             let deleted = try context.batchDelete(

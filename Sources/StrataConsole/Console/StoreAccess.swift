@@ -107,7 +107,7 @@ final class StoreAccess: Sendable {
     /// Runs a block that makes separate commits, such as bulk actions, in the name of a person.
     func batch<Value: Sendable>(
         by person: String,
-        _ body: @escaping @Sendable (ObjectContext) throws -> Value
+        _ body: @escaping @Sendable (SavingContext) throws -> Value
     ) async throws -> Value {
         defer { figures.forget() }
         return try await stack.overStore { context in

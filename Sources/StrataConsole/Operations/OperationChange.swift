@@ -90,7 +90,7 @@ enum OperationChange: String, Sendable, CaseIterable {
         _ filter: OperationFilter,
         limit: Int,
         _ options: OperationChangeOptions,
-        in context: ObjectContext
+        in context: SavingContext
     ) throws -> Int {
         let query = self.query(filter).limit(limit)
         switch self {

@@ -36,7 +36,7 @@ struct ConsoleRequest: Sendable {
 
     /// Runs bulk actions, which are separate commits, in the name of the person.
     func batch<Value: Sendable>(
-        _ body: @escaping @Sendable (_ context: ObjectContext) throws -> Value
+        _ body: @escaping @Sendable (_ context: SavingContext) throws -> Value
     ) async throws -> Value {
         guard let person else { throw ConsoleError.forbidden("The console does not know who you are.") }
         return try await store.batch(by: person, body)

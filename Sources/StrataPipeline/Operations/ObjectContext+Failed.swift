@@ -4,7 +4,7 @@ extension ObjectContext {
     /// Retries all operations that have failed permanently, from the commit on, with their attempts reset, as
     /// ``QueuedOperation/retry()`` does for each. Their dependants continue when the retried operations are done.
     ///
-    /// For thousands of operations, ``retryOperations(_:)`` is faster: it loads none of them.
+    /// For thousands of operations, ``Strata/SavingContext/retryOperations(_:)`` is faster: it loads none of them.
     ///
     /// - Parameter name: the pipeline or queue; nil for all.
     /// - Returns: the number of operations.

@@ -24,8 +24,8 @@ public struct Outcome: Sendable {
     /// The operation is done, and the block's changes are committed in the same transaction: either both are stored, or
     /// neither.
     ///
-    /// The block receives a separate context over the committed state. The engine commits this context when the block
-    /// returns. The block must not save or commit, and must not run a batch: these calls throw `invalidState`.
+    /// The block receives a separate context over the committed state, which can neither save nor commit itself. The
+    /// engine commits this context when the block returns.
     ///
     /// The block's reads and writes are isolated from other commits. A short block runs inside the transaction of its
     /// commit, while no other commit can come in between. A longer one runs before, and runs again on the newest state

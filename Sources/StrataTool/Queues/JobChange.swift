@@ -30,7 +30,7 @@ struct JobChange: ParsableArguments {
         condition: String,
         warnsOfAccounts: Bool = false,
         on console: Console,
-        _ body: @escaping @Sendable (ObjectContext, Query<QueuedOperation>) throws -> Int
+        _ body: @escaping @Sendable (SavingContext, Query<QueuedOperation>) throws -> Int
     ) async throws -> Int {
         let (ids, person, store, pipeline) = (selection.ids, person.name, file.store, selection.filters.pipeline)
         let (found, hasAccounts) = try await file.readingQueues { stack in

@@ -37,7 +37,7 @@ public enum Bank {
     public static let keptTransfers = 10
 
     /// Opens the accounts, unless they exist.
-    public static func found(in context: ObjectContext) throws {
+    public static func found(in context: SavingContext) throws {
         guard try context.count(Account.all) == 0 else { return }
         for index in 0..<accountCount {
             context.insert(Account(name: "account \(index)", balance: openingBalance))
@@ -47,7 +47,7 @@ public enum Bank {
     }
 
     /// Makes the next transfer, deletes the oldest one, and commits. Returns the new ids, the transfer's first.
-    public static func transfer(_ amount: Int, in context: ObjectContext) throws -> (position: Int, ids: [Int64]) {
+    public static func transfer(_ amount: Int, in context: SavingContext) throws -> (position: Int, ids: [Int64]) {
         let accounts = try context.fetch(Account.sorted { $0.name.ascending })
         guard let counter = try context.first(Counter.all), accounts.count == accountCount else {
             throw StrataError(.damagedStore, "The bank is not founded.")

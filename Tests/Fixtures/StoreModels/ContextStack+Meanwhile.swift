@@ -9,7 +9,7 @@ extension ContextStack {
     /// that block. The calling thread waits. The other block runs in another task and does not need that thread.
     ///
     /// - Throws: the error of the block or of its commit.
-    public func meanwhile(_ body: @escaping @Sendable (ObjectContext) throws -> Void) throws {
+    public func meanwhile(_ body: @escaping @Sendable (SavingContext) throws -> Void) throws {
         try waitForTask {
             try await self.background { context in
                 try body(context)

@@ -32,7 +32,7 @@ public enum SharedWork {
     public static let allowed = 1_000_000_000
 
     /// Opens the accounts of all participants.
-    public static func found(in context: ObjectContext) throws {
+    public static func found(in context: SavingContext) throws {
         for participant in 0..<participantCount {
             for name in names(of: participant) { context.insert(Account(name: name, balance: 0)) }
             context.insert(Quota(participant: participant))

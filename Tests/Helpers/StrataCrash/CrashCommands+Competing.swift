@@ -29,7 +29,7 @@ extension CrashCommands {
     }
 
     /// Inserts an account, and then changes and commits it until a file exists.
-    private static func commitRows(in context: ObjectContext, until file: String) throws -> Commits {
+    private static func commitRows(in context: SavingContext, until file: String) throws -> Commits {
         let account = context.insert(Account(name: "own \(UUID())", balance: 0))
         var commits = Commits()
         while access(file, F_OK) != 0 {

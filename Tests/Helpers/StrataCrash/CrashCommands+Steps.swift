@@ -62,7 +62,7 @@ extension CrashCommands {
     /// The mark of a manual retry of the fifth operation.
     private static let retried: Int64 = -50
 
-    private static func queue(_ commit: Int, in context: ObjectContext) throws {
+    private static func queue(_ commit: Int, in context: SavingContext) throws {
         // Each commit inserts one mark, which exists if the commit's operations do.
         let mark = Int64(-commit)
         guard try context.count(Mark.where { $0.operation == mark }) == 0 else { return }

@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import StrataPipeline
 import Testing
@@ -60,7 +61,7 @@ import Testing
         try await harness.commit { cloud in
             let node = try cloud.node(at: "/a")
             cloud.context.insert(CloudConflict(account: "alice", nodeNumber: node.id.rawValue, section: .data))
-            try cloud.context.commit()
+            try cloud.context.cast.commit()
             cloud.context.delete(node)
         }
         #expect(try await subjects(harness) == [tagged[1], "elsewhere"])

@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 import Strata
 import Testing
 
@@ -84,7 +85,7 @@ import Testing
         try await harness.commit { cloud in
             let folder = try cloud.createFolder(at: "/f/g")
             try cloud.createNode(at: "/file")
-            try cloud.context.commit()
+            try cloud.context.cast.commit()
             let home = try cloud.root()
             func code(_ body: () throws -> Void) -> CloudError.Code? {
                 do { try body() } catch { return (error as? CloudError)?.code }
@@ -121,7 +122,7 @@ import Testing
         let harness = try await CloudHarness()
         try await harness.commit { cloud in
             let file = try cloud.createNode(at: "/file")
-            try cloud.context.commit()
+            try cloud.context.cast.commit()
             func message(_ body: () throws -> Void) -> String? {
                 do { try body() } catch { return (error as? CloudError)?.message }
                 return nil

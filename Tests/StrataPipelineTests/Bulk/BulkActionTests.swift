@@ -10,7 +10,7 @@ import Testing
     /// Applies a bulk action, and waits until the engine has seen it.
     private static func act(
         _ harness: PipelineHarness,
-        _ body: @escaping @Sendable (ObjectContext) throws -> Int
+        _ body: @escaping @Sendable (SavingContext) throws -> Int
     ) async throws -> Int {
         let count = try await harness.stack.background { try body($0) }
         await harness.pipeline.waitUntilProcessed()
@@ -277,7 +277,7 @@ import Testing
             }
         }
 
-        func perform(in context: ObjectContext, until: Date) throws -> Int {
+        func perform(in context: SavingContext, until: Date) throws -> Int {
             let query = QueuedOperation.where { $0.hasTag("odd") }
             return switch self {
             case .retry: try context.retryOperations(query)

@@ -26,7 +26,7 @@ struct BulkStep: Sendable, CustomStringConvertible {
     /// Performs the change in bulk. Returns the number of changed operations.
     ///
     /// - Parameter now: the time from which a hold counts.
-    func perform(in context: ObjectContext, at now: Date) throws -> Int {
+    func perform(in context: SavingContext, at now: Date) throws -> Int {
         switch action {
         case .retry: try context.retryOperations(query)
         case .skip(let policy): try context.skipOperations(query, running: policy)
@@ -38,7 +38,7 @@ struct BulkStep: Sendable, CustomStringConvertible {
     }
 
     /// As ``perform(in:at:)``, one operation after the other, in one commit.
-    func performSingly(in context: ObjectContext, at now: Date) throws -> Int {
+    func performSingly(in context: SavingContext, at now: Date) throws -> Int {
         var count = 0
         for operation in try context.fetch(query) {
             switch action {

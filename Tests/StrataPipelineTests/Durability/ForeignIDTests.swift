@@ -81,7 +81,7 @@ struct ForeignIDTests {
     /// Expects that every way to enqueue an item refuses one of another store.
     private static func refuse(
         _ item: QueuedItem<Letter>,
-        in context: ObjectContext,
+        in context: SavingContext,
         of stack: ContextStack
     ) throws {
         expectForeign("enqueue as") {

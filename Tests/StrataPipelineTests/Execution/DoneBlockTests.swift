@@ -182,8 +182,8 @@ import Testing
         let pipeline = try await Self.open(stack) { attempt in
             .done { context in
                 context.insert(Tally(name: "new"))
-                if attempt.payload.number == 0 { try context.commit() }
-                try context.batchUpdate(Tally.all) { $0.count.set(to: 7) }
+                if attempt.payload.number == 0 { try context.cast.commit() }
+                try context.cast.batchUpdate(Tally.all) { $0.count.set(to: 7) }
             }
         }
         try await Self.enqueue(2, stack)

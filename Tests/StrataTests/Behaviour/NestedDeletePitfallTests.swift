@@ -73,7 +73,7 @@ struct NestedDeletePitfallTests {
                 case .destination: context.insert(Article(slug: "s", title: "t", author: author))
                 case .change, .changeBeforePublishing: author.name = "changed"
                 }
-                for save in [ObjectContext.save, ObjectContext.commit] {
+                for save in [SavingContext.save, SavingContext.commit] {
                     let error = #expect(throws: StrataError.self) { try save(context)() }
                     #expect(error?.code == .invalidState)
                     #expect(error?.details.map(\.id) == [author.id.rawValue])
@@ -101,7 +101,7 @@ struct NestedDeletePitfallTests {
             }
             try await stack.background { context in
                 context.delete(try #require(try context.find(publisher)))
-                for save in [ObjectContext.save, ObjectContext.commit] {
+                for save in [SavingContext.save, SavingContext.commit] {
                     let error = #expect(throws: StrataError.self) { try save(context)() }
                     #expect(error?.code == .deleteDenied)
                     #expect(error?.details.map(\.id) == [contract.rawValue])

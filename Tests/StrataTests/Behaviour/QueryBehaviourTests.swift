@@ -77,7 +77,7 @@ struct QueryBehaviourTests {
     /// Runs a body with the saved authors of the table.
     private func withAuthors(
         _ kind: StoreKind,
-        _ body: sending @escaping @Sendable (ObjectContext, [Author]) throws -> Void
+        _ body: sending @escaping @Sendable (SavingContext, [Author]) throws -> Void
     ) async throws {
         try await withStack(kind) { stack in
             try await stack.background { context in

@@ -7,7 +7,7 @@ struct RelationshipBehaviourTests {
     private func withArticles(
         _ kind: StoreKind,
         _ count: Int,
-        _ body: @escaping @Sendable (ObjectContext, Author, [Article]) throws -> Void
+        _ body: @escaping @Sendable (SavingContext, Author, [Article]) throws -> Void
     ) async throws {
         try await withStack(kind) { stack in
             try await stack.background { context in

@@ -12,6 +12,7 @@ struct CompileTests {
         #expect(CompileCases.names("Predicate").count >= 14)
         #expect(CompileCases.names("Warns").count == 1)
         #expect(CompileCases.names("Unknown").count == 4)
+        #expect(CompileCases.names("Commit").count == 5)
     }
 
     @Test(
@@ -62,6 +63,16 @@ struct CompileTests {
     func unknown(_ name: String) async throws {
         let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
         #expect(diagnostics.contains { $0.isError && $0.line == 4 && $0.message.contains("nope") }, "accepted")
+    }
+
+    @Test(
+        "A block whose changes are committed after it, or never, can neither save nor commit",
+        arguments: CompileCases.names("Commit")
+    )
+    func commits(_ name: String) async throws {
+        let diagnostics = try await CompileCases.rejected(.plain).outcomes[name] ?? []
+        let reason = /value of type 'ObjectContext' has no member '(commit|save|batchDelete)'/
+        #expect(diagnostics.contains { $0.isError && $0.line == 4 && $0.message.contains(reason) }, "\(diagnostics)")
     }
 
     @Test("An unsupported predicate does not compile", arguments: CompileCases.names("Predicate"))

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import StoreModels
 import Testing
 
 @testable import Strata
@@ -28,13 +29,13 @@ extension LiveValuesTests {
         try await stack.close()
     }
 
-    /// Calls that a block must not make.
+    /// Calls that a block must not make. The type of its context has none of them.
     private static let commits: [@Sendable (ObjectContext) throws -> Void] = [
-        { try $0.save() },
-        { try $0.commit() },
-        { context in try context.savepoint { try context.save() } },
-        { context in try context.batchUpdate(Article.all) { $0.views.set(to: 9) } },
-        { context in try context.batchDelete(Author.all) },
+        { try $0.cast.save() },
+        { try $0.cast.commit() },
+        { context in try context.savepoint { try context.cast.save() } },
+        { context in try context.cast.batchUpdate(Article.all) { $0.views.set(to: 9) } },
+        { context in try context.cast.batchDelete(Author.all) },
     ]
 
     @Test("A block cannot save, commit or run batches, and its edits are dropped")

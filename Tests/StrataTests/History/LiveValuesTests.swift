@@ -35,7 +35,7 @@ struct LiveValuesTests {
 
     func commit(
         in stack: ContextStack,
-        _ body: @escaping @Sendable (ObjectContext) throws -> Void
+        _ body: @escaping @Sendable (SavingContext) throws -> Void
     ) async throws {
         try await stack.background { context in
             try body(context)

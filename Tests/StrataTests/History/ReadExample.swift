@@ -6,7 +6,7 @@ struct ReadExample: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let values: [String]
     let read: @Sendable (ObjectContext) throws -> String
-    let change: @Sendable (ObjectContext) throws -> Void
+    let change: @Sendable (SavingContext) throws -> Void
 
     static let all = [
         sum, batch, groups, sqlOfModel, sqlOfTable, toOne, toMany, manyToMany, relatedCondition, objectByID,

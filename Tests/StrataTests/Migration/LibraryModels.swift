@@ -39,7 +39,7 @@ enum Library1 {
     static let models: [any Model.Type] = [Author.self, Article.self, Tag.self, Portrait.self]
 
     /// Fills an empty library: three authors, twelve articles, four tags, two portraits.
-    static func fill(_ context: ObjectContext) throws {
+    static func fill(_ context: SavingContext) throws {
         let authors = (0..<3).map { index in
             context.insert(
                 Author(

@@ -39,7 +39,7 @@ extension ScratchFolder {
         _ url: URL,
         _ models: [any Model.Type],
         _ migration: Migration = Migration(),
-        _ body: sending (ObjectContext) throws -> Value
+        _ body: sending (SavingContext) throws -> Value
     ) async throws -> Value {
         let stack = try await ContextStack.open(.sqlite(url), models: models, stack: .rootOnly, migration: migration)
         let value = try await stack.background(body)

@@ -1,4 +1,5 @@
 import Foundation
+import StoreModels
 
 @testable import Strata
 
@@ -34,7 +35,7 @@ struct HookFailure: Error, Equatable { let name: String }
         if name == "Killer" {
             for other in try context.fetch(Memo.where { $0.name == "Victim" }) { context.delete(other) }
         }
-        if name == "Saver" { try context.save() }
+        if name == "Saver" { try context.cast.save() }
         // This insert fails as if the store had no id left, and succeeds when the save retries it.
         if name == "Postponer" {
             context.saving.recordFailedInsert(of: Memo(name: "Postponed"), StrataError(.busy, "No id is left."))

@@ -3,7 +3,7 @@ import Testing
 @testable import Strata
 
 /// Commits, and returns the number of stored objects.
-private func expectStored(_ authors: Int, _ articles: Int, _ context: ObjectContext) throws {
+private func expectStored(_ authors: Int, _ articles: Int, _ context: SavingContext) throws {
     try context.commit()
     #expect(try context.count(Author.self) == authors)
     #expect(try context.count(Article.self) == articles)
@@ -11,7 +11,7 @@ private func expectStored(_ authors: Int, _ articles: Int, _ context: ObjectCont
 
 @Suite("Relationships that are set before the insert")
 struct DraftTests {
-    private func withContext(_ body: @Sendable (ObjectContext) throws -> Void) async throws {
+    private func withContext(_ body: @Sendable (SavingContext) throws -> Void) async throws {
         let stack = try await openStack(.rootOnly)
         try await stack.background { try body($0) }
         try await stack.close()

@@ -64,7 +64,7 @@ import Testing
 
 extension StockRun {
     /// A block with edits, queries between them, and perhaps a save or commit at the end.
-    func turn(_ context: ObjectContext, at level: Int) throws {
+    func turn(_ context: SavingContext, at level: Int) throws {
         for _ in 0...generator.below(2) {
             for _ in 0...generator.below(8) { try edit(context, at: level) }
             try check(context, at: level, questions: 8)
@@ -73,14 +73,14 @@ extension StockRun {
     }
 
     /// A block without queries, so that contexts meet each other often.
-    func quickTurn(_ context: ObjectContext, at level: Int) throws {
+    func quickTurn(_ context: SavingContext, at level: Int) throws {
         for _ in 0...generator.below(4) { try edit(context, at: level) }
         _ = try end(context, at: level, of: 2)
     }
 
     /// Perhaps saves or commits, and returns whether it did. A refused save or commit is rolled back, or left for a
     /// later attempt.
-    private func end(_ context: ObjectContext, at level: Int, of choices: Int) throws -> Bool {
+    private func end(_ context: SavingContext, at level: Int, of choices: Int) throws -> Bool {
         let isDone: Bool
         switch generator.below(choices) {
         case 0: isDone = try save(context, at: level)
@@ -92,7 +92,7 @@ extension StockRun {
     }
 
     /// The block of a worker whose context ends with the block. Its unsaved changes are dropped.
-    func worker(_ context: ObjectContext, parent: Int) throws {
+    func worker(_ context: SavingContext, parent: Int) throws {
         stateModel.levels[context.id] = StockStateModel.Level(parent: parent, readsCommitted: false)
         note(context.id, "begins")
         try check(context, at: context.id, questions: 4)
@@ -100,7 +100,7 @@ extension StockRun {
         stateModel.levels[context.id] = nil
     }
 
-    private func save(_ context: ObjectContext, at level: Int) throws -> Bool {
+    private func save(_ context: SavingContext, at level: Int) throws -> Bool {
         guard let parent = stateModel.levels[level]?.parent else { return try commit(context, at: level) }
         stateModel.dropNoOpChanges(level)
         let before = stateModel
@@ -115,7 +115,7 @@ extension StockRun {
     }
 
     @discardableResult
-    func commit(_ context: ObjectContext, at level: Int) throws -> Bool {
+    func commit(_ context: SavingContext, at level: Int) throws -> Bool {
         guard stateModel.canCommit(level) else { return true }
         stateModel.dropNoOpChanges(level)
         let refusals = stateModel.refusals(ofCommitting: level)

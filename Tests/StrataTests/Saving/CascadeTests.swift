@@ -202,7 +202,7 @@ struct CascadeTests {
         let moved = (0..<15).map { _ in (leaf: pick(60), tray: pick(30)) }
         let known = Set((0..<20).map { _ in pick(60) })
         let isSaved = pick(2) == 0
-        @Sendable func build(_ context: ObjectContext) throws {
+        @Sendable func build(_ context: SavingContext) throws {
             var made: [Tray] = []
             for (index, parent) in trays.enumerated() {
                 made.append(context.insert(Tray(name: "\(index)", parent: parent.map { made[$0] })))

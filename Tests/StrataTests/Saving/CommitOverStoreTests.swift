@@ -32,7 +32,7 @@ struct CommitOverStoreTests {
         _ stack: ContextStack,
         elsewhere: ContextStack? = nil,
         reading: @escaping @Sendable (ObjectContext) throws -> Void,
-        changing: @escaping @Sendable (ObjectContext) throws -> Void
+        changing: @escaping @Sendable (SavingContext) throws -> Void
     ) async throws -> Int {
         let runs = Mutex(0)
         try await stack.commitOverStore(on: BlockQueue(label: "test"), author: "test") { context in
@@ -52,12 +52,12 @@ struct CommitOverStoreTests {
     private struct Case: CustomTestStringConvertible {
         let testDescription: String
         let read: @Sendable (ObjectContext) throws -> Void
-        let change: @Sendable (ObjectContext) throws -> Void
+        let change: @Sendable (SavingContext) throws -> Void
 
         init(
             _ name: String,
             _ read: @escaping @Sendable (ObjectContext) throws -> Void,
-            _ change: @escaping @Sendable (ObjectContext) throws -> Void = Self.editArticle
+            _ change: @escaping @Sendable (SavingContext) throws -> Void = Self.editArticle
         ) {
             (testDescription, self.read, self.change) = (name, read, change)
         }
@@ -188,7 +188,7 @@ struct CommitOverStoreTests {
             ? try await ContextStack.open(.sqlite(folder.file("s.sqlite")), models: Self.models, stack: .rootOnly)
             : stack
         let isOver = Atomic(false)
-        let edit: @Sendable (ObjectContext) throws -> Void = { context in
+        let edit: @Sendable (SavingContext) throws -> Void = { context in
             while !isOver.load(ordering: .relaxed) {
                 try context.first(Article.all)?.length = Int.random(in: 0...1_000_000)
                 try context.commit()
@@ -311,9 +311,9 @@ struct CommitOverStoreTests {
     func refused() async throws {
         let stack = try await Self.filled()
         let ways: [@Sendable (ObjectContext) throws -> Void] = [
-            { try $0.commit() }, { try $0.save() },
-            { context in try context.batchUpdate(Article.all) { $0.views.set(to: 7) } },
-            { context in try context.batchDelete(Citation.all) },
+            { try $0.cast.commit() }, { try $0.cast.save() },
+            { context in try context.cast.batchUpdate(Article.all) { $0.views.set(to: 7) } },
+            { context in try context.cast.batchDelete(Citation.all) },
         ]
         for way in ways {
             await expect(.invalidState) {

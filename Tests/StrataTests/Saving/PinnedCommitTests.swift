@@ -39,7 +39,7 @@ import Testing
         }
 
         /// Lets the pinned context read, and runs an edit of the first card in it.
-        func edit(_ body: @escaping @Sendable (Card, ObjectContext) throws -> Void) async throws {
+        func edit(_ body: @escaping @Sendable (Card, SavingContext) throws -> Void) async throws {
             let id = card
             try await pinned.perform { context in
                 let card = try #require(try context.find(id))

@@ -124,7 +124,7 @@ struct RefusedSaveTests {
         let stack = try await open()
         let kept = Kept()
         let other = try stack.create(.private, named: "other")
-        let keep = { @Sendable (context: ObjectContext) in
+        let keep = { @Sendable (context: SavingContext) in
             kept.sample = context.insert(Sample(name: "kept"))
             try context.commit()
         }

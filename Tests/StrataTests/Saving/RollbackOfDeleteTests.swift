@@ -39,7 +39,7 @@ import Testing
 @Suite("Rolling back a delete and the effects of its delete rules", .timeLimit(.minutes(1)))
 struct RollbackOfDeleteTests {
     private func withLibrary(
-        _ body: @Sendable (ObjectContext, Library) throws -> Void
+        _ body: @Sendable (SavingContext, Library) throws -> Void
     ) async throws {
         let stack = try await ContextStack.open(
             .inMemory,

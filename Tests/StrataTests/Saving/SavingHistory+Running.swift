@@ -147,7 +147,7 @@ extension SavingHistory.Step {
     private struct TakenBack: Error {}
 
     /// - Parameter ids: the ids of the rows by their names.
-    fileprivate func carryOut(in context: ObjectContext, _ ids: inout [Int64: Int64]) throws {
+    fileprivate func carryOut(in context: SavingContext, _ ids: inout [Int64: Int64]) throws {
         func live(_ row: Int64) throws -> Cell? {
             try context.fetch(Cell.all).first { $0.id.rawValue == ids[row] }
         }

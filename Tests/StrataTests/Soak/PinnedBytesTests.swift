@@ -204,7 +204,7 @@ struct PinnedBytesTests {
         _ step: Int,
         _ throwing: Bool,
         _ id: ObjectID<Soak.Item>,
-        _ context: ObjectContext
+        _ context: SavingContext
     ) throws {
         context.mergePolicy = .mine
         let item = try #require(try context.find(id))

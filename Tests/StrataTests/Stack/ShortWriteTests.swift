@@ -72,7 +72,7 @@ struct ShortWriteTests {
             },
             { context in
                 try add(context)
-                try context.commit()
+                try context.cast.commit()
             }, add,
         ]
         let outcomes = try await store.runTogether(blocks.map { block in { try await stack.write(block) } })

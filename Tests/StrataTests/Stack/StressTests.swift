@@ -171,7 +171,7 @@ struct LiveObjectStressTests {
         try await stack.close()
     }
 
-    private static func countUp(_ context: ObjectContext, _ step: Int) throws {
+    private static func countUp(_ context: SavingContext, _ step: Int) throws {
         let tally = try #require(try context.first(Tally.all))
         tally.count += 1
         tally.stamp = step

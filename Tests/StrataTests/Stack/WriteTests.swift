@@ -108,13 +108,13 @@ struct WriteTests {
         try await stack.close()
     }
 
-    /// Calls that a block must not make.
+    /// Calls that a block must not make. The type of its context has none of them.
     static let commits: [@Sendable (ObjectContext) throws -> Void] = [
-        { try $0.save() },
-        { try $0.commit() },
-        { context in try context.savepoint { try context.save() } },
-        { context in try context.batchUpdate(Account.all) { $0.balance.set(to: 9) } },
-        { context in try context.batchDelete(Account.all) },
+        { try $0.cast.save() },
+        { try $0.cast.commit() },
+        { context in try context.savepoint { try context.cast.save() } },
+        { context in try context.cast.batchUpdate(Account.all) { $0.balance.set(to: 9) } },
+        { context in try context.cast.batchDelete(Account.all) },
     ]
 
     @Test(

@@ -53,7 +53,7 @@ enum Market {
     ]
 
     /// Customers named after the only other object that concerns their delete, and one product.
-    static func fill(_ context: ObjectContext) throws {
+    static func fill(_ context: SavingContext) throws {
         func customer(_ name: String) -> Customer { context.insert(Customer(name: name)) }
         _ = customer("nothing")
         context.insert(Visit(day: 1, customer: customer("visit")))

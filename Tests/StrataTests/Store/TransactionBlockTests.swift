@@ -1,5 +1,6 @@
 import Foundation
 import class GRDB.DatabasePool
+import StoreModels
 import Synchronization
 import Testing
 
@@ -117,11 +118,11 @@ import Testing
                 }, add,
                 { context in
                     try add(context)
-                    try context.commit()
+                    try context.cast.commit()
                 }, add,
                 { context in
                     try #require(try context.find(id)).a = 9
-                    try context.batchDelete(Cell.all)
+                    try context.cast.batchDelete(Cell.all)
                 },
             ]
         )

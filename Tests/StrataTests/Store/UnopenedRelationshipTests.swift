@@ -103,7 +103,7 @@ import Testing
 
     // MARK: Deleting
 
-    private static func delete(_ name: String, inBatch: Bool, _ context: ObjectContext) throws {
+    private static func delete(_ name: String, inBatch: Bool, _ context: SavingContext) throws {
         if inBatch {
             try context.batchDelete(Market.Customer.where { $0.name == name })
             return

@@ -20,7 +20,7 @@ import Testing
         _ desk: ContextHandle,
         _ draft: ContextHandle,
         meanwhile: @escaping @Sendable () throws -> Void = {},
-        inDraft: @escaping @Sendable (ObjectContext) throws -> Void = { _ in }
+        inDraft: @escaping @Sendable (SavingContext) throws -> Void = { _ in }
     ) async throws {
         let (isSaved, hasBegun, isBack) = (
             DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
@@ -109,7 +109,7 @@ import Testing
     }
 
     /// Runs a body in another context while the calling block waits for it.
-    private static func run(in handle: ContextHandle, _ body: @escaping @Sendable (ObjectContext) throws -> Void) {
+    private static func run(in handle: ContextHandle, _ body: @escaping @Sendable (SavingContext) throws -> Void) {
         let isDone = DispatchSemaphore(value: 0)
         Task.detached {
             do {

@@ -9,7 +9,7 @@ import Testing
     /// Runs a body with an object that was deleted, and that an undo has brought back after the save of the delete.
     private func withBroughtBack(
         isCommitted: Bool,
-        _ body: @Sendable (ObjectContext, ObjectID<Author>) throws -> Void
+        _ body: @Sendable (SavingContext, ObjectID<Author>) throws -> Void
     ) async throws {
         let stack = try await openStack()
         try await stack.background { context in

@@ -118,7 +118,7 @@ import Testing
     func kinds(isCommitting: Bool) async throws {
         let stack = try await openStack(.rootOnly)
         try stack.create(.private, named: .network)
-        func step(_ body: @escaping @Sendable (ObjectContext) throws -> Void) async throws {
+        func step(_ body: @escaping @Sendable (SavingContext) throws -> Void) async throws {
             try await stack.on(.network) { context in
                 try body(context)
                 if isCommitting { try context.commit() }
@@ -135,7 +135,7 @@ import Testing
         }
         try await stack.on(.network) { $0.undoLevels = 50 }
         var states = [try await state()]
-        let steps: [@Sendable (ObjectContext) throws -> Void] = [
+        let steps: [@Sendable (SavingContext) throws -> Void] = [
             { context in
                 let author = context.insert(Author(name: "a"))
                 context.insert(Article(title: "t1", author: author))

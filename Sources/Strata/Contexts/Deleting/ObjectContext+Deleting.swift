@@ -2,9 +2,9 @@ extension ObjectContext {
     /// Deletes an object and applies its delete rules.
     ///
     /// The object disappears from queries of this context immediately. Its last values stay readable. If a rule denies
-    /// the delete, ``save()`` and ``commit()`` throw an error that names the blocking objects. They also report the
-    /// delete of an object that belongs to another context. An object that was never inserted belongs to no context,
-    /// and the call does not change that.
+    /// the delete, ``SavingContext/save()`` and ``SavingContext/commit()`` throw an error that names the blocking
+    /// objects. They also report the delete of an object that belongs to another context. An object that was never
+    /// inserted belongs to no context, and the call does not change that.
     public func delete<Object: Model>(_ object: Object) {
         guard object._$link.context === self, !object._$state.isDeleted, !isEnded else {
             if object._$link.context == nil {

@@ -5,8 +5,8 @@ extension ObjectContext {
     /// refuses it. Objects to which it was related before the insert are inserted with it.
     ///
     /// An insert fails if the object belongs to another context, if its model is not among the stack's models, or if
-    /// the store cannot reserve ids. The object then stays outside the context. The next ``save()`` or ``commit()``
-    /// tries again and throws the reason, so that no failure goes unnoticed.
+    /// the store cannot reserve ids. The object then stays outside the context. The next ``SavingContext/save()`` or
+    /// ``SavingContext/commit()`` tries again and throws the reason, so that no failure goes unnoticed.
     ///
     /// Complexity: O(1).
     @discardableResult

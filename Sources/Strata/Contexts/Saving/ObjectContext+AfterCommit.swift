@@ -9,10 +9,10 @@ extension ObjectContext {
     /// try context.commit()
     /// ```
     ///
-    /// The body belongs to the changes. A ``save()`` moves it up with them, and it runs after the commit that writes
-    /// them from there. ``rollback()``, a savepoint that throws, and the end of a context that has not committed drop
-    /// the body. A commit that fails keeps it for the next commit. If a block runs again, for example that of a
-    /// handler's `done`, only the committed run counts.
+    /// The body belongs to the changes. A ``SavingContext/save()`` moves it up with them, and it runs after the commit
+    /// that writes them from there. ``rollback()``, a savepoint that throws, and the end of a context that has not
+    /// committed drop the body. A commit that fails keeps it for the next commit. If a block runs again, for example
+    /// that of a handler's `done`, only the committed run counts.
     ///
     /// Several bodies start in the order in which they were registered, each in a separate task. They are not durable:
     /// if the process ends after the commit, they do not run. For work that must not be lost, queue an operation in the

@@ -1,20 +1,8 @@
 import Foundation
 
 extension ObjectContext {
-    /// Moves this context's changes to its parent. If the save throws, no change is moved.
-    ///
-    /// For a context directly over the store, this is a ``commit()``. The save includes changes that children have
-    /// saved here. Attributes marked as timestamps are set. In a ``savepoint(_:)``, the changes are only checked. They
-    /// move when the outermost savepoint returns.
-    ///
-    /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`,
-    ///   which lists every object and column concerned; and errors thrown by hooks. The context is then as it was
-    ///   before, except that values set back to their original value no longer count as changes.
-    /// - Complexity: O(changed rows), and a look-up in the store for each value that must be unique and for each
-    ///   destination of a changed relationship.
-    public func save() throws {
-        guard hasParent else { return try commit() }
-        // A commit checks this too.
+    /// Moves this context's changes to its parent; in a savepoint, checks the save, and lets the savepoint carry it out.
+    func saveOrPostpone() throws {
         try checkCommits()
         guard undoing.savepoints.isEmpty else { return try postponeSave() }
         try whileSaving {
@@ -40,8 +28,8 @@ extension ObjectContext {
     ///
     /// - Parameter isLast: whether to check in any case, as in ``saveOnce(isLast:)``.
     private func checkOnce(isLast: Bool) throws -> Set<Int>? {
-        // Merged duplicate inserts stay, because hooks may have edited the objects that absorbed them. Without the merge
-        // below such an edit, the postponed save would report a conflict with this context's own values.
+        // Merged duplicate inserts stay, because hooks may have edited the objects that absorbed them. Without the
+        // merge below such an edit, the postponed save would report a conflict with this context's own values.
         var merges: Set<Int> = []
         let prepared = try prepareToSave {
             merges = $0.added
@@ -99,8 +87,8 @@ extension ObjectContext {
 
     /// Repeats a step of a save until no parent has changed during it.
     ///
-    /// - Parameter step: returns nil if it must be repeated. It is told whether this is the last round, in which it does
-    ///   its work in any case.
+    /// - Parameter step: returns nil if it must be repeated. It is told whether this is the last round, in which it
+    ///   does its work in any case.
     private func inRounds<Value>(_ step: (_ isLast: Bool) throws -> Value?) throws -> Value {
         var rounds = 0
         while true {
@@ -135,19 +123,6 @@ extension ObjectContext {
             return true
         }
     }
-
-    /// Writes this context's changes through all parents to the store, in one transaction. If the commit throws, no
-    /// change is written.
-    ///
-    /// The commit includes changes that this context saved to its parents earlier, and objects that parents have
-    /// inserted and these changes refer to. Other edits of the parents stay where they are. When the method returns,
-    /// the changes are on disk.
-    ///
-    /// Isolation: blocks this context's executor while the disk is busy. For the main context, commit from outside:
-    /// `try await stack.commit(.main)` leaves the main actor free meanwhile.
-    ///
-    /// - Throws: as ``save()``, and errors that the store reports: `diskFull`, `busy`, …
-    public func commit() throws { try commit(with: [:]) }
 
     /// Commits this context's changes together with the prepared changes of other contexts in a chain.
     ///

@@ -7,7 +7,7 @@ extension ObjectContext {
     /// Drops this context's own edits and, if `includingSaved` is true, also changes that children have saved here.
     ///
     /// Changes that a commit is currently writing are not dropped. In a savepoint, edits from before the savepoint
-    /// stay, and an earlier ``save()`` of the savepoint does not take place.
+    /// stay, and an earlier ``SavingContext/save()`` of the savepoint does not take place.
     public func rollback(includingSaved: Bool) {
         guard !isEnded else { return }
         noteTurn()
@@ -31,7 +31,7 @@ extension ObjectContext {
     /// save reports the relationship.
     ///
     /// Changes that a commit is currently writing are not dropped. In a savepoint, edits from before the savepoint
-    /// stay, and an earlier ``save()`` of the savepoint takes place without the dropped edits.
+    /// stay, and an earlier ``SavingContext/save()`` of the savepoint takes place without the dropped edits.
     public func rollback(_ objects: [any Model]) {
         guard !isEnded, !objects.isEmpty else { return }
         noteTurn()

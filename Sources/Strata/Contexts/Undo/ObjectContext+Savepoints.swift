@@ -38,11 +38,11 @@ extension ObjectContext {
     /// The restore covers all changes that this context made in the block. Changes that other contexts made meanwhile
     /// stay. Only rows that were changed in the block are touched.
     ///
-    /// A ``save()`` in the block checks the changes since the last save of the block at once, and throws the errors of
-    /// a save. The changes reach the parent when the outermost savepoint returns, together with later changes of the
-    /// block and with children's saves. All of them are then checked again, because the block may have changed more,
-    /// and other contexts the parent. If this check fails, the outermost savepoint throws the error, and all of its
-    /// changes are dropped.
+    /// A ``SavingContext/save()`` in the block checks the changes since the last save of the block at once, and throws
+    /// the errors of a save. The changes reach the parent when the outermost savepoint returns, together with later
+    /// changes of the block and with children's saves. All of them are then checked again, because the block may have
+    /// changed more, and other contexts the parent. If this check fails, the outermost savepoint throws the error, and
+    /// all of its changes are dropped.
     ///
     /// Savepoints can be nested to any depth. The block is synchronous, because changes cannot be taken back if other
     /// contexts build on them between the block's steps. A `rollback()` in the block drops the changes and the saves of

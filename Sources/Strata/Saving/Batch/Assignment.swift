@@ -1,5 +1,5 @@
 /// A column of a batch update and its new value: see
-/// ``ObjectContext/batchUpdate(_:_:)-(_,(Object.Columns)->Assignment<Object>)``.
+/// ``SavingContext/batchUpdate(_:_:)-(_,(Object.Columns)->Assignment<Object>)``.
 public struct Assignment<Root: Model>: Sendable {
     let column: String
     let value: ExpressionNode

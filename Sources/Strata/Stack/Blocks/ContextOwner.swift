@@ -1,7 +1,7 @@
 import Synchronization
 import Tracing
 
-/// The actor that owns the `ObjectContext` of one context, on the executor of that context.
+/// The actor that owns the `SavingContext` of one context, on the executor of that context.
 ///
 /// For a main context, this is the executor of the main actor, so code of the main actor reaches the object without a
 /// hop.
@@ -20,7 +20,7 @@ actor ContextOwner {
     /// Whether a turn has ended during the running block, so that the context is refreshed after the block.
     private var isEndOfTurnPostponed = false
 
-    private(set) var context: ObjectContext?
+    private(set) var context: SavingContext?
     private nonisolated let retired = Atomic(false)
 
     /// - Parameter executor: a shared executor, if the context takes turns with others; nil for a separate executor.
@@ -39,7 +39,7 @@ actor ContextOwner {
         executor?.isCurrent ?? MainExecutor.isCurrent
     }
 
-    /// Whether the `ObjectContext` exists: the context has been used and has not been dropped.
+    /// Whether the `SavingContext` exists: the context has been used and has not been dropped.
     nonisolated var isCreated: Bool {
         created.load(ordering: .acquiring)
     }
@@ -57,7 +57,7 @@ actor ContextOwner {
     func run<T: Sendable>(
         _ scope: BlockScope,
         isLimited: Bool = false,
-        _ body: sending (ObjectContext) throws -> T
+        _ body: sending (SavingContext) throws -> T
     ) async throws -> T {
         let core = scope.handle.core
         defer { core.leave() }
@@ -74,7 +74,7 @@ actor ContextOwner {
     func run<T>(
         _ scope: BlockScope,
         isLimited: Bool,
-        _ body: sending nonisolated(nonsending) (ObjectContext) async throws -> sending T
+        _ body: sending nonisolated(nonsending) (SavingContext) async throws -> sending T
     ) async throws -> sending T {
         let core = scope.handle.core
         defer { core.leave() }
@@ -114,7 +114,7 @@ actor ContextOwner {
     func run<T: Sendable>(
         _ scope: BlockScope,
         in reader: Reader,
-        _ body: (ObjectContext) throws -> T
+        _ body: (SavingContext) throws -> T
     ) throws -> T {
         // No other code knows the context yet.
         _ = mutex.tryEnter(scope)
@@ -129,7 +129,7 @@ actor ContextOwner {
     /// The caller has counted the block as active in `StackCore.enter`; this function ends the count.
     nonisolated func runOnCallingThread<T: Sendable>(
         _ scope: BlockScope,
-        _ body: (ObjectContext) throws -> T
+        _ body: (SavingContext) throws -> T
     ) throws -> T {
         defer { scope.handle.core.leave() }
         guard let executor else { preconditionFailure("A main context has no executor of its own.") }
@@ -142,8 +142,8 @@ actor ContextOwner {
 
     /// Calls a block, and notes if it has thrown an error.
     private func call<T>(
-        _ body: (ObjectContext) throws -> T,
-        with context: ObjectContext,
+        _ body: (SavingContext) throws -> T,
+        with context: SavingContext,
         _ scope: BlockScope
     ) throws -> T {
         do {
@@ -157,7 +157,7 @@ actor ContextOwner {
         }
     }
 
-    private func runAlone<T>(_ scope: BlockScope, _ body: (ObjectContext) throws -> T) throws -> T {
+    private func runAlone<T>(_ scope: BlockScope, _ body: (SavingContext) throws -> T) throws -> T {
         // No other code knows the context yet.
         _ = mutex.tryEnter(scope)
         defer { end(scope, isAlone: true) }
@@ -180,7 +180,7 @@ actor ContextOwner {
         let entry = mutex.tryEnter(scope)
         if entry == nil { try await mutex.wait(scope) }
         let isAlone = entry != .joined
-        let context: ObjectContext
+        let context: SavingContext
         let pending: PendingCommit
         do {
             defer { end(scope, isAlone: isAlone) }
@@ -199,10 +199,10 @@ actor ContextOwner {
         _ = try result.get()
     }
 
-    /// The `ObjectContext`, created at first use.
+    /// The `SavingContext`, created at first use.
     ///
     /// - Throws: `contextInvalidated`.
-    func object(for handle: ContextHandle) throws -> ObjectContext {
+    func object(for handle: ContextHandle) throws -> SavingContext {
         if let context { return context }
         if isRetired {
             throw StrataError(
@@ -210,7 +210,7 @@ actor ContextOwner {
                 "The context \(handle) has been dropped. Create a new one, or look up the name again."
             )
         }
-        let context = ObjectContext(handle: handle)
+        let context = SavingContext(handle: handle)
         self.context = context
         created.store(true, ordering: .releasing)
         if handle.merging == .now { handle.core.engine.watchFile() }
@@ -273,7 +273,7 @@ actor ContextOwner {
         scope.hasPlace = true
     }
 
-    private func begin(_ scope: BlockScope, isAlone: Bool) throws -> ObjectContext {
+    private func begin(_ scope: BlockScope, isAlone: Bool) throws -> SavingContext {
         let context = try object(for: scope.handle)
         if isAlone {
             scope.noteTurn()

@@ -47,7 +47,7 @@ extension ContextStack {
     ///
     /// The lines have the format that ``exportJSONLines(of:to:progress:)`` writes.
     ///
-    /// The import is one separate commit, like ``ObjectContext/batchInsert(_:)``. Objects are validated, missing
+    /// The import is one separate commit, like ``SavingContext/batchInsert(_:)``. Objects are validated, missing
     /// timestamps are set, and all observers are notified as of other commits. Life cycle hooks do not run. Other
     /// commits wait until the import ends.
     ///

@@ -115,8 +115,8 @@ extension ContextStack {
     /// current context. To include unsaved changes, call `live` of a ``ContextHandle``. Equal values are left out.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. It must not
-    ///   save, commit or run batches: this throws `invalidState`. Its edits are dropped. Its error ends the sequence.
+    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable & Equatable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) -> LiveValues<Value> {
@@ -129,8 +129,8 @@ extension ContextStack {
     /// element, also if its value is the same as before.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. It must not
-    ///   save, commit or run batches: this throws `invalidState`. Its edits are dropped. Its error ends the sequence.
+    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) -> LiveValues<Value> {
@@ -146,8 +146,8 @@ extension ContextHandle {
     /// out.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. It must not
-    ///   save, commit or run batches: this throws `invalidState`. Its edits are dropped. Its error ends the sequence.
+    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable & Equatable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) -> LiveValues<Value> {
@@ -160,8 +160,8 @@ extension ContextHandle {
     /// element, also if its value is the same as before.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. It must not
-    ///   save, commit or run batches: this throws `invalidState`. Its edits are dropped. Its error ends the sequence.
+    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
     ) -> LiveValues<Value> {

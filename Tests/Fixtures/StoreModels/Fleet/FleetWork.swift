@@ -27,7 +27,7 @@ public enum FleetWork {
     public static let models: [any Model.Type] = SharedWork.models + [Mark.self]
 
     /// Inserts the rows that the work needs, unless they exist, and commits.
-    public static func found(in context: ObjectContext) throws {
+    public static func found(in context: SavingContext) throws {
         guard try context.count(Quota.all) == 0 else { return }
         for kind in Kind.allCases { context.insert(Quota(participant: kind.rawValue)) }
         try Bank.found(in: context)
@@ -55,7 +55,7 @@ public enum FleetWork {
     /// the commit. The others add a number to it.
     ///
     /// - Throws: as ``insertReceipt(of:in:)``.
-    public static func batch(_ commit: FleetCommit, in context: ObjectContext) throws {
+    public static func batch(_ commit: FleetCommit, in context: SavingContext) throws {
         try begin(commit, in: context)
         let rows = (0..<batchSize).map { part in
             Receipt(
@@ -69,7 +69,7 @@ public enum FleetWork {
     }
 
     /// Makes a transfer with a receipt, and commits.
-    public static func transfer(_ amount: Int, as commit: FleetCommit, in context: ObjectContext) throws {
+    public static func transfer(_ amount: Int, as commit: FleetCommit, in context: SavingContext) throws {
         try insertReceipt(of: commit, in: context)
         _ = try Bank.transfer(amount, in: context)
     }

@@ -113,7 +113,7 @@ public enum Soak {
     }
 
     /// Makes the initial objects.
-    public static func found(in context: ObjectContext) throws {
+    public static func found(in context: SavingContext) throws {
         for index in 0..<accountCount {
             context.insert(Account(name: "account \(index)", balance: openingBalance))
         }

@@ -1,7 +1,7 @@
 import Foundation
 public import Strata
 
-extension ObjectContext {
+extension SavingContext {
     /// Runs a random batch operation.
     public func batchAnything(_ dice: inout Dice) throws {
         let value = dice.number(0..<100)

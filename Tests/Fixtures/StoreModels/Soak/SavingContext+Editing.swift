@@ -1,7 +1,7 @@
 import Foundation
 public import Strata
 
-extension ObjectContext {
+extension SavingContext {
     private struct TakenBack: Error {}
 
     private func any<Object: Model>(_ model: Object.Type, _ dice: inout Dice) throws -> Object? {

@@ -10,7 +10,7 @@ public enum RunningPolicy: Sendable, CaseIterable {
     case cancel
 }
 
-extension ObjectContext {
+extension SavingContext {
     /// Retries all operations that a query finds and that have failed permanently, in one commit and without loading
     /// them.
     ///
@@ -27,8 +27,7 @@ extension ObjectContext {
     /// edit of a value that the action has changed is a conflict when it is committed. Observers, live queries, events,
     /// recorded transitions, and the engines of all processes learn of it as of any other commit.
     ///
-    /// - Isolation: inside a block of the context. Not in a block of ``Outcome/done(_:)`` or `write`, which cannot
-    ///   commit.
+    /// - Isolation: inside a block of the context.
     /// - Parameter query: any query of operations. With a limit, it finds at most this many, in its order.
     /// - Returns: the number of retried operations.
     /// - Throws: `StrataError` with `invalidQuery`, or with `invalidState` if the context cannot commit now, for

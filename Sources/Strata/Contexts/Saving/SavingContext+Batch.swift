@@ -1,4 +1,4 @@
-extension ObjectContext {
+extension SavingContext {
     /// Sets columns of all objects that a query finds, directly in the store and without loading the objects.
     ///
     /// ```swift
