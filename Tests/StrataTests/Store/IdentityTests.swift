@@ -17,7 +17,6 @@ import Testing
             let stacks = [try await openBank(url), try await openBank(url)]
             let children = try (0..<2).map { _ in try HelperProcess("ids", url.path, "70000") }
             for stack in stacks {
-                // Past a range of 65,536 ids.
                 take(try (0..<70_000).map { _ in try stack.newID(for: Account.self).rawValue })
             }
             for child in children {
