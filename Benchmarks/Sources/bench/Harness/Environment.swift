@@ -14,8 +14,14 @@ enum Environment {
             SQLite \(sqliteVersion), thread-safe mode \(sqlite3_threadsafe()), \
             memory statistics \(keepsMemoryStatistics ? "on" : "off")
             Linux \(release) \(machine), \(cores) cores, files on \(fileSystem(of: folder)), load \(load)
-            WAL, cache_size -64000, synchronous NORMAL unless the row says FULL; medians, rounds in the order A B B A
+            WAL, cache_size -64000, synchronous NORMAL unless the row says FULL; medians, rounds in the order A B B A\(slowFlushes)
             """
+    }
+
+    /// What `Scripts/bench --flush` has set.
+    private static var slowFlushes: String {
+        guard let delay = ProcessInfo.processInfo.environment["STRATA_BENCH_FLUSH"] else { return "" }
+        return "\nEach flush of a file takes \(delay) µs longer than the disk needs"
     }
 
     static var sqliteVersion: String { String(cString: sqlite3_libversion()) }
