@@ -79,7 +79,7 @@ struct StoreOpening {
     private func catchUp(_ opened: Opened) throws -> Opened {
         var opened = opened
         do {
-            try opened.writer.follower?.catchUpToNewest()
+            try opened.writer.follower?.catchUpToNewest { try cancellation.check() }
             opened.sequence = try opened.writer.maintain { connection, _ in try connection.sequence() }
         } catch {
             try? opened.writer.close()

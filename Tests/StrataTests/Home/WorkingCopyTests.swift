@@ -120,6 +120,31 @@ struct WorkingCopyTests {
         try await fleet.close()
     }
 
+    @Test("The opening of a copy that is far behind can be cancelled, and the next one continues")
+    func cancelledCatchUp() async throws {
+        let folder = try ScratchFolder()
+        let (url, faults) = (folder.file("home.sqlite"), HomeFaults())
+        let fleet = try Fleet { name in FileHome(url, faults: name == "right" ? faults : HomeFaults()) }
+        let (left, right) = (try await fleet.open("left"), try await fleet.open("right"))
+        try await right.close()
+        // Three portions.
+        for number in 0..<(2 * HomeFollower.portion + 10) {
+            try await left.write { context in _ = context.insert(Account(name: "\(number)", balance: number)) }
+        }
+        let callCount = faults.count(of: .transactions)
+        faults.hold(.transactions)
+        let task = Task { try await fleet.open("right").close() }
+        #expect(try await eventually { faults.heldCount > 0 })
+        task.cancel()
+        faults.releaseCalls()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(faults.count(of: .transactions) == callCount + 1)
+        let again = try await fleet.open("right")
+        let count = try await again.background { context in try context.count(Account.all) }
+        #expect(count == 2 * HomeFollower.portion + 10)
+        try await fleet.close()
+    }
+
     @Test("A new node copies all objects, and a closed node continues where it was")
     func copies() async throws {
         let fleet = try Fleet()

@@ -151,18 +151,23 @@ final class HomeFollower: Sendable {
     ///
     /// Unlike ``catchUp()``, this call ends even if other nodes commit all the time. If the copy has the newest
     /// transaction, the call takes one round trip.
-    func catchUpToNewest() throws {
+    ///
+    /// - Parameter check: called between two portions of transactions. Its error ends the call, and the applied
+    ///   portions stay.
+    func catchUpToNewest(_ check: () throws -> Void = {}) throws {
+        let start = ContinuousClock.now
         // The position is read first. If the home has lost this transaction, the second call of the home throws.
         var position = try self.position()
         let newest = try home.newest()
-        if position == newest { return }
-        repeat {
+        while position != newest {
             let portion = try home.transactions(after: position, limit: Self.portion)
             try apply(portion.transactions)
-            // The home may have gone back since the first call.
-            if portion.isComplete { return }
             position = try self.position()
-        } while position.number < newest.number
+            // The home may have gone back since the first call.
+            if portion.isComplete || position.number >= newest.number { break }
+            try check()
+        }
+        metrics?.noteComplete(at: start)
     }
 
     /// Takes the lock of the home, and applies all transactions before it. ``StoreHome/publish(_:)`` or
