@@ -35,4 +35,12 @@ public final class SavingContext: ObjectContext {
     ///
     /// - Throws: as ``save()``, and errors that the store reports: `diskFull`, `busy`, …
     public func commit() throws { try commit(with: [:]) }
+
+    /// Commits this context's changes together with the prepared changes of other contexts in a chain.
+    ///
+    /// - Parameter others: the prepared layers, by context.
+    func commit(with others: [Int: PreparedLayer]) throws {
+        try checkCommits()
+        try carryOut(try beginCommit(with: others))
+    }
 }

@@ -262,12 +262,8 @@ struct ExternalDataTests {
             return isRestored
         }
         let isStored = try await stack.background { try $0.first(Photo.all)?.image == bytes(1) }
-        withKnownIssue("The undo of a delete shows the bytes of the others") {
-            #expect(isRestored)
-            #expect(isStored)
-        } when: {
-            isDelete
-        }
+        #expect(isRestored)
+        #expect(isStored)
         try await stack.close()
     }
 

@@ -1,3 +1,4 @@
+import StoreModels
 import Strata
 import Testing
 
@@ -49,5 +50,33 @@ import Testing
         }
         try await stack.commit(.main)
         try await fixture.close()
+    }
+
+    private enum KeptAuthor: ContextStateKey { typealias Value = Author }
+
+    @Test(
+        "After its commit, a deleted object stays deleted in its context, also if others changed it before",
+        arguments: [false, true]
+    )
+    func changedMeanwhile(isSetBack: Bool) async throws {
+        let stack = try await openStack(.rootOnly)
+        try stack.create(.private, named: .network)
+        try await stack.on(.network) { context in
+            context.state[KeptAuthor.self] = context.insert(Author(name: "a"))
+            try context.commit()
+        }
+        try await stack.on(.network) { context in
+            context.mergePolicy = .mine
+            let author = try #require(context.state[KeptAuthor.self])
+            context.delete(author)
+            // The context has not read yet, and learns of this commit together with its own one.
+            try stack.meanwhile { other in try #require(try other.first(Author.all)).fee = 5 }
+            if isSetBack { try stack.meanwhile { other in try #require(try other.first(Author.all)).fee = 0 } }
+            try context.commit()
+            #expect(author.isDeleted)
+            let found = try context.find(author.id)
+            #expect(found == nil)
+        }
+        try await stack.close()
     }
 }

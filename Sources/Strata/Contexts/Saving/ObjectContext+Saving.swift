@@ -124,14 +124,6 @@ extension ObjectContext {
         }
     }
 
-    /// Commits this context's changes together with the prepared changes of other contexts in a chain.
-    ///
-    /// - Parameter others: the prepared layers, by context.
-    func commit(with others: [Int: PreparedLayer]) throws {
-        try checkCommits()
-        try carryOut(try beginCommit(with: others))
-    }
-
     /// Refuses saves, commits and batches in a block that only reads, or whose changes are committed after it has
     /// returned.
     func checkCommits() throws {

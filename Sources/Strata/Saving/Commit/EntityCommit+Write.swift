@@ -85,6 +85,8 @@ extension EntityCommit {
         switch resolution {
         case .mine:
             try connection.execute(info.sql.delete, [.integer(number)])
+            // The context has not seen the change of the others. It must not show the object with it after the commit.
+            recordRewritten(Change(kind: .delete, columns: ColumnSet(), row: change.pointee.row, base: nil))
         case .theirs:
             let kept = Change(kind: .update, columns: ColumnSet(), row: theirs.row, base: nil)
             recordRewritten(kept)
