@@ -1,4 +1,4 @@
-/// An object context that can be saved: the context of blocks like ``ContextStack/on(_:_:)-5bkd8``, and the main
+/// An object context that can be saved: the context of blocks like ``ContextStack/on(_:_:)-3668o``, and the main
 /// context.
 ///
 /// The blocks of ``ContextStack/write(ifChanged:_:)`` and of live sequences, the handlers' `.done` blocks and the hooks
@@ -10,7 +10,7 @@ public final class SavingContext: ObjectContext {
     /// Moves this context's changes to its parent. If the save throws, no change is moved.
     ///
     /// For a context directly over the store, this is a ``commit()``. The save includes changes that children have
-    /// saved here. Attributes marked as timestamps are set. In a ``savepoint(_:)``, the changes are only checked. They
+    /// saved here. Attributes marked as timestamps are set. In a ``ObjectContext/savepoint(_:)``, the changes are only checked. They
     /// move when the outermost savepoint returns.
     ///
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`,

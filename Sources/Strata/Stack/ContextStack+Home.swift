@@ -3,7 +3,7 @@ extension ContextStack {
     ///
     /// A stack learns of the commits of other nodes by itself, usually within milliseconds. Call this function before
     /// code that must not see an earlier state, such as a block of a named context. For a block in a new context,
-    /// ``background(parent:reads:_:)-75qej`` does the same with ``ReadFreshness/newest``.
+    /// ``background(parent:reads:_:)-87j27`` does the same with ``ReadFreshness/newest``.
     ///
     /// The call takes one round trip to the home, and further ones if commits are missing. Calls at the same time share
     /// their round trips. The call ends although other nodes commit all the time. If the home does not answer, the call

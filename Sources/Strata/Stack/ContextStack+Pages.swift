@@ -1,5 +1,5 @@
 extension ContextStack {
-    /// One page of the rows of a query, as a ``background(parent:reads:_:)-75qej`` block sees them: the first rows, or
+    /// One page of the rows of a query, as a ``background(parent:reads:_:)-87j27`` block sees them: the first rows, or
     /// those that follow a position.
     ///
     /// ```swift

@@ -51,7 +51,7 @@ extension ContextStack {
     /// the transaction of its commit. There it shares the transaction, and the wait for the disk, with other commits. A
     /// block that has run three times runs there too. In a store with a home, such a block may run twice: see
     /// ``StoreHome/publishIfNewest(_:)``. All other writers of the store, also in other processes, wait meanwhile. So
-    /// if some blocks of a stack are short and others take long, use ``background(parent:reads:_:)-75qej`` and a commit
+    /// if some blocks of a stack are short and others take long, use ``background(parent:reads:_:)-87j27`` and a commit
     /// for the long ones. With `.merge`, and in a caller's own database, blocks run before their transactions.
     ///
     /// - Isolation: callable from anywhere. The block runs on a queue of the stack or on the thread that writes. It

@@ -1,4 +1,4 @@
-/// How new the committed state is that a block sees. An option of ``ContextStack/background(parent:reads:_:)-75qej``.
+/// How new the committed state is that a block sees. An option of ``ContextStack/background(parent:reads:_:)-87j27``.
 public enum ReadFreshness: Sendable {
     /// The newest state of the file on this machine, with the commits of all of its processes. The default.
     ///

@@ -34,8 +34,8 @@ public protocol CloudHandler: Sendable {
     /// Called inside the commit that completes an upload, with the context of that commit.
     ///
     /// Changes made in this context are part of the commit. The method is not called if the handler has not provided
-    /// content, because nothing was uploaded then. Like any block of `Outcome.done(_:)`, it may be
-    /// called again, on a newer state, before it is committed. It must neither commit nor run a batch.
+    /// content, because nothing was uploaded then. Like any block of `Outcome.done(_:)`, it may be called again, on a
+    /// newer state, before it is committed. Its context can neither commit nor run a batch.
     func didUpload(_ sections: ContentSections, of node: CloudNode, in cloud: CloudContext) throws
 
     /// Called inside the commit that holds a node's uploads, because another client has changed the node's content

@@ -28,7 +28,7 @@
         let place: Place
         let setUp: StackSetUp
         let mergePolicy: MergePolicy
-        let fixture: (@Sendable (ObjectContext) throws -> Void)?
+        let fixture: (@Sendable (SavingContext) throws -> Void)?
 
         /// True: a suite passes the trait on to its tests.
         public var isRecursive: Bool { true }
@@ -151,7 +151,7 @@
             in place: StackTrait.Place = .inMemory,
             stack: StackSetUp = .standard,
             mergePolicy: MergePolicy = .error,
-            fixture: (@Sendable (ObjectContext) throws -> Void)? = nil
+            fixture: (@Sendable (SavingContext) throws -> Void)? = nil
         ) -> Self {
             StackTrait(models: models, place: place, setUp: stack, mergePolicy: mergePolicy, fixture: fixture)
         }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ObjectContext {
-    /// Moves this context's changes to its parent; in a savepoint, checks the save, and lets the savepoint carry it out.
+    /// Moves this context's changes to its parent; in a savepoint, checks the save, and lets the savepoint make it.
     func saveOrPostpone() throws {
         try checkCommits()
         guard undoing.savepoints.isEmpty else { return try postponeSave() }

@@ -160,6 +160,26 @@ extension SavingContext {
         return try runBatch { try body($0, entity) }.of(model)
     }
 
+    /// Changes the committed objects that a query finds by an engine's statements, as a batch of this context does: in
+    /// a separate commit, without their unsaved changes. Hooks do not run for this commit.
+    ///
+    /// - Parameter body: the engine's writes. It receives the ids of the objects, in ascending order.
+    /// - Throws: the errors of ``batchUpdate(_:_:)-(_,(Object.Columns)->Assignment<Object>)``; errors thrown by `body`,
+    ///   after which nothing is changed.
+    /// - Complexity: O(objects), and one id per object in memory, besides the work of `body`.
+    package func engineBatch<Object: Model>(
+        over query: Query<Object>,
+        _ body: (StoreTransaction, _ ids: [Int64]) throws -> Void
+    ) throws {
+        _ = try runBatch(runsHooks: false) { job in
+            let info = try job.gather(query)
+            let transaction = StoreTransaction(job)
+            let ids = Array(try job.gatheredIDs(of: info.index))
+            try store.passing { try body(transaction, ids) }
+            transaction.finish()
+        }
+    }
+
     /// Runs a batch, and refreshes the context with its changes.
     ///
     /// - Parameter runsHooks: whether engines write their derived changes in the same transaction, after the batch.

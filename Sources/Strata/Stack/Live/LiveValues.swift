@@ -115,7 +115,7 @@ extension ContextStack {
     /// current context. To include unsaved changes, call `live` of a ``ContextHandle``. Equal values are left out.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    /// - Parameter body: reads, and returns a value. It runs on a separate executor, and may run often. Its edits
     ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable & Equatable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
@@ -129,7 +129,7 @@ extension ContextStack {
     /// element, also if its value is the same as before.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    /// - Parameter body: reads, and returns a value. It runs on a separate executor, and may run often. Its edits
     ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
@@ -146,7 +146,7 @@ extension ContextHandle {
     /// out.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    /// - Parameter body: reads, and returns a value. It runs on a separate executor, and may run often. Its edits
     ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable & Equatable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
@@ -160,7 +160,7 @@ extension ContextHandle {
     /// element, also if its value is the same as before.
     ///
     /// - Isolation: callable from anywhere.
-    /// - Parameter body: reads, and returns a value. It runs on an executor of its own, and may run often. Its edits
+    /// - Parameter body: reads, and returns a value. It runs on a separate executor, and may run often. Its edits
     ///   are dropped. Its error ends the sequence.
     public func live<Value: Sendable>(
         _ body: @escaping @Sendable (ObjectContext) throws -> Value
