@@ -54,13 +54,21 @@ import Testing
 
     private enum KeptAuthor: ContextStateKey { typealias Value = Author }
 
+    enum Kind: CaseIterable { case plain, observable, pinned, overRoot }
+
     @Test(
         "After its commit, a deleted object stays deleted in its context, also if others changed it before",
-        arguments: [false, true]
+        arguments: Kind.allCases,
+        [false, true]
     )
-    func changedMeanwhile(isSetBack: Bool) async throws {
-        let stack = try await openStack(.rootOnly)
-        try stack.create(.private, named: .network)
+    func changedMeanwhile(_ kind: Kind, isSetBack: Bool) async throws {
+        let stack = try await openStack(kind == .overRoot ? .rootOnly : .empty)
+        try stack.create(
+            .private,
+            named: .network,
+            merging: kind == .pinned ? .pinned : .atNextBlock,
+            observable: kind == .observable
+        )
         try await stack.on(.network) { context in
             context.state[KeptAuthor.self] = context.insert(Author(name: "a"))
             try context.commit()
@@ -77,6 +85,7 @@ import Testing
             let found = try context.find(author.id)
             #expect(found == nil)
         }
+        #expect(try await stack.background { try $0.count(Author.all) } == 0)
         try await stack.close()
     }
 }
