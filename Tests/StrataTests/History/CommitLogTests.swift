@@ -1,5 +1,6 @@
 import Foundation
 import StoreModels
+import TestHomeTraits
 import Testing
 
 @testable import Strata
@@ -66,7 +67,10 @@ struct CommitLogTests {
         #expect(journal.all.count == 4)
     }
 
-    @Test("A reader shows announced commits that it finds in the file, and leaves the log to the writer")
+    @Test(
+        "A reader shows announced commits that it finds in the file, and leaves the log to the writer",
+        .aboutTheFile("lets another stack stand for this one in the middle of a commit, which a home reports at once")
+    )
     func announced() async throws {
         let folder = try ScratchFolder()
         let url = try await folder.makeBank()
