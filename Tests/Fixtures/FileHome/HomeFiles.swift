@@ -115,7 +115,8 @@ struct HomeFiles: Sendable {
     /// A transaction stays open from `lock` to `publish`.
     private static func storeConfiguration(_ busyTimeout: TimeInterval) -> Configuration {
         var configuration = Configuration()
-        configuration.busyMode = .timeout(busyTimeout)
+        // SQLite takes a number of milliseconds, and the time may be infinite.
+        configuration.busyMode = .timeout(min(busyTimeout, 86_400))
         configuration.allowsUnsafeTransactions = true
         return configuration
     }

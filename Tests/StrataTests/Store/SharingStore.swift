@@ -28,6 +28,8 @@ struct SharingStore: Sendable {
         _ = try stack.core.engine.ids.take()
         // The tests decide which commits share a transaction, not the speed of the machine.
         stack.core.engine.setGroupTimeLimit(isSharing ? .seconds(600) : .zero)
+        // The tests count transactions.
+        stack.core.engine.writer.follower?.lockCommits()
     }
 
     // MARK: Commits
