@@ -29,7 +29,7 @@ public protocol StoreHome: Sendable {
     ///
     /// - Parameters:
     ///   - proposal: the description of this program's models, for a new store.
-    ///   - busyTimeout: the seconds for which ``lock(after:limit:)`` waits for other nodes.
+    ///   - busyTimeout: the seconds for which ``lock(after:limit:)`` waits for other nodes; may be infinite.
     ///   - synchronous: the failures that a published transaction survives. With `normal`, a crash of the home may lose
     ///     the last transactions of this node, so that other nodes that have seen them get `homeBehind`.
     /// - Returns: the state of the home. Its description may differ from the proposal.
