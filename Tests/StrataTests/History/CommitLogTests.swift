@@ -69,7 +69,7 @@ struct CommitLogTests {
 
     @Test(
         "A reader shows announced commits that it finds in the file, and leaves the log to the writer",
-        .aboutTheFile("lets another stack stand for this one in the middle of a commit, which a home reports at once")
+        .aboutTheFile("uses another stack in place of this one in the middle of a commit, which a home reports at once")
     )
     func announced() async throws {
         let folder = try ScratchFolder()
