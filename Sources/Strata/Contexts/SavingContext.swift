@@ -10,8 +10,8 @@ public final class SavingContext: ObjectContext {
     /// Moves this context's changes to its parent. If the save throws, no change is moved.
     ///
     /// For a context directly over the store, this is a ``commit()``. The save includes changes that children have
-    /// saved here. Attributes marked as timestamps are set. In a ``ObjectContext/savepoint(_:)``, the changes are only checked. They
-    /// move when the outermost savepoint returns.
+    /// saved here. Attributes marked as timestamps are set. In a ``ObjectContext/savepoint(_:)``, the changes are only
+    /// checked. They move when the outermost savepoint returns.
     ///
     /// - Throws: ``StrataError`` with `validation`, `conflict`, `notUnique`, `deleteDenied` or `missingReference`,
     ///   which lists every object and column concerned; and errors thrown by hooks. The context is then as it was

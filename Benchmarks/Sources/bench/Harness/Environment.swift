@@ -14,7 +14,8 @@ enum Environment {
             SQLite \(sqliteVersion), thread-safe mode \(sqlite3_threadsafe()), \
             memory statistics \(keepsMemoryStatistics ? "on" : "off")
             Linux \(release) \(machine), \(cores) cores, files on \(fileSystem(of: folder)), load \(load)
-            WAL, cache_size -64000, synchronous NORMAL unless the row says FULL; medians, rounds in the order A B B A\(slowFlushes)
+            WAL, cache_size -64000, synchronous NORMAL unless the row says FULL; medians, rounds in \
+            the order A B B A\(slowFlushes)
             """
     }
 
