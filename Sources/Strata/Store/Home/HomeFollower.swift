@@ -162,9 +162,10 @@ final class HomeFollower: Sendable {
         while position != newest {
             let portion = try home.transactions(after: position, limit: Self.portion)
             try apply(portion.transactions)
-            position = try self.position()
             // The home may have gone back since the first call.
-            if portion.isComplete || position.number >= newest.number { break }
+            if portion.isComplete { break }
+            position = try self.position()
+            if position.number >= newest.number { break }
             try check()
         }
         metrics?.noteComplete(at: start)
