@@ -5,7 +5,7 @@ import Testing
 @testable import StrataPostgres
 
 @Suite("The binary format of COPY") struct BinaryCopyReaderTests {
-    private static let types: [ColumnType] = [.integer, .real, .text, .blob]
+    private static let types: [PostgresColumnType] = [.integer, .real, .text, .bytes]
     private static let rows: [[StoredValue]] = [
         [.integer(.min), .real(-0.5), .text("Straße"), .blob(Data([0, 255]))],
         [.integer(0), .null, .text(""), .blob(Data())],
@@ -49,7 +49,7 @@ import Testing
     private static func read(
         _ bytes: [UInt8],
         messageSize: Int = .max,
-        types: [ColumnType] = BinaryCopyReaderTests.types
+        types: [PostgresColumnType] = BinaryCopyReaderTests.types
     ) throws -> (rows: [[StoredValue]], isComplete: Bool) {
         var reader = BinaryCopyReader(types)
         var rows: [[StoredValue]] = []
@@ -93,8 +93,8 @@ import Testing
         var negativeSize = Self.bytes()
         // The size of the first value comes after the header of 19 bytes and the number of columns.
         negativeSize.replaceSubrange(21..<25, with: [0xFF, 0xFF, 0xFF, 0xFE])
-        let shortNumber: [ColumnType] = [.integer, .real, .integer, .blob]
-        let cases: [(name: String, bytes: [UInt8], types: [ColumnType])] = [
+        let shortNumber: [PostgresColumnType] = [.integer, .real, .integer, .bytes]
+        let cases: [(name: String, bytes: [UInt8], types: [PostgresColumnType])] = [
             ("signature", wrongSignature, Self.types), ("object ids", Self.bytes(flags: 1 << 16), Self.types),
             ("a negative size", negativeSize, Self.types), ("fewer columns", Self.bytes(), [.integer]),
             ("another type", Self.bytes(), shortNumber), ("bytes after the end", Self.bytes() + [0], Self.types),

@@ -14,13 +14,13 @@ struct BinaryCopyReader {
         case end
     }
 
-    private let types: [ColumnType]
+    private let types: [PostgresColumnType]
     private var part = Part.header
     /// The first bytes of a part that is not complete.
     private var rest: [UInt8] = []
 
     /// - Parameter types: the types of the columns.
-    init(_ types: [ColumnType]) { self.types = types }
+    init(_ types: [PostgresColumnType]) { self.types = types }
 
     /// Whether the trailer was read. Otherwise rows are missing.
     var isComplete: Bool { part == .end && rest.isEmpty }

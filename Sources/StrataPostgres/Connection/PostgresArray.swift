@@ -8,6 +8,7 @@ import Strata
 struct PostgresArray: Sendable {
     private let table: String
     private let column: HomeTable.Column
+    private let columnType: PostgresColumnType
     private var count: Int32 = 0
     private var hasNull = false
     private var elements: [UInt8] = []
@@ -15,9 +16,10 @@ struct PostgresArray: Sendable {
     init(of column: HomeTable.Column, in table: String) {
         self.table = table
         self.column = column
+        columnType = PostgresColumnType(column)
     }
 
-    var type: Oid { column.type.postgresArrayType }
+    var type: Oid { columnType.arrayID }
     var byteCount: Int { elements.count }
 
     /// Appends the value of a row.
@@ -25,11 +27,16 @@ struct PostgresArray: Sendable {
     /// - Parameter id: the row, for the error.
     /// - Throws: `validation` if the column cannot have the value in PostgreSQL.
     mutating func append(_ value: StoredValue, id: StoredValue) throws {
-        switch (column.type, value) {
+        switch (columnType, value) {
         case (_, .null):
             hasNull = true
             elements.append(bigEndian: Int32(-1))
         case (.integer, .integer(let integer)): append(bigEndian: integer)
+        case (.numeric, .integer(let integer)): append(integer.magnitude, isNegative: integer < 0)
+        case (.numeric, .blob):
+            // A smaller number would come back as an integer.
+            guard let integer = UInt64(storedValue: value), integer > Int64.max else { throw typeError(id) }
+            append(integer, isNegative: false)
         // SQLite keeps a whole number of such a column as an integer.
         case (.real, .integer(let integer)): append(bigEndian: Double(integer).bitPattern)
         case (.real, .real(let real)): append(bigEndian: real.bitPattern)
@@ -39,11 +46,10 @@ struct PostgresArray: Sendable {
             }
             elements.append(bigEndian: Int32(text.utf8.count))
             elements.append(contentsOf: text.utf8)
-        case (.blob, .blob(let data)):
+        case (.bytes, .blob(let data)):
             elements.append(bigEndian: Int32(data.count))
             elements.append(contentsOf: data)
-        default:
-            throw error(id, "has a value of another type than \(column.type.rawValue)", "Set a value of this type")
+        default: throw typeError(id)
         }
         count += 1
     }
@@ -53,16 +59,25 @@ struct PostgresArray: Sendable {
         elements.append(bigEndian: value)
     }
 
+    private mutating func append(_ magnitude: UInt64, isNegative: Bool) {
+        elements.append(bigEndian: Int32(PostgresNumeric.size(of: magnitude)))
+        PostgresNumeric.append(magnitude, isNegative: isNegative, to: &elements)
+    }
+
     /// Writes the array.
     func write(to bytes: inout [UInt8]) {
         bytes.append(bigEndian: Int32(count == 0 ? 0 : 1))
         bytes.append(bigEndian: Int32(hasNull ? 1 : 0))
-        bytes.append(bigEndian: column.type.postgresType)
+        bytes.append(bigEndian: columnType.id)
         if count == 0 { return }
         bytes.append(bigEndian: count)
         // The index of the first element.
         bytes.append(bigEndian: Int32(1))
         bytes.append(contentsOf: elements)
+    }
+
+    private func typeError(_ id: StoredValue) -> StrataError {
+        error(id, "has a value of another type than \(column.type.rawValue)", "Set a value of this type")
     }
 
     private func error(_ id: StoredValue, _ fault: String, _ advice: String) -> StrataError {

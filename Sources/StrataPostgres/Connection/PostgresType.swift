@@ -9,40 +9,73 @@ enum PostgresType {
     static let text: Oid = 25
     static let real: Oid = 701
     static let timestamp: Oid = 1184
+    static let numeric: Oid = 1700
     static let uuid: Oid = 2950
 }
 
-extension ColumnType {
-    /// The type of a column in a table.
+/// The type of a column in a table.
+enum PostgresColumnType {
+    case integer
+    /// Whole numbers that an `integer` may not hold: see `HomeTable.Column.isUnsigned`.
+    case numeric
+    case real
+    case text
+    case bytes
+
+    init(_ column: HomeTable.Column) {
+        self =
+            switch column.type {
+            case .integer: column.isUnsigned ? .numeric : .integer
+            case .real: .real
+            case .text: .text
+            case .blob: .bytes
+            }
+    }
+
+    /// The name in SQL.
     ///
     /// Texts compare by their bytes, as in SQLite.
-    var postgresName: String {
+    var name: String {
         switch self {
         case .integer: "bigint"
+        case .numeric: "numeric(20)"
         case .real: "double precision"
         case .text: "text COLLATE \"C\""
-        case .blob: "bytea"
+        case .bytes: "bytea"
         }
     }
 
-    var postgresType: Oid {
+    var id: Oid {
         switch self {
         case .integer: PostgresType.integer
+        case .numeric: PostgresType.numeric
         case .real: PostgresType.real
         case .text: PostgresType.text
-        case .blob: PostgresType.bytes
+        case .bytes: PostgresType.bytes
+        }
+    }
+
+    /// The type of an array of values of the column.
+    var arrayID: Oid {
+        switch self {
+        case .integer: 1016
+        case .numeric: 1231
+        case .real: 1022
+        case .text: 1009
+        case .bytes: 1001
         }
     }
 
     /// A value of the column that is not NULL, from the server's binary format.
     ///
-    /// - Throws: `PostgresFailure` of the kind `format` if a number does not have 8 bytes.
+    /// - Throws: `PostgresFailure` of the kind `format` if a number does not have its format.
     func value(_ bytes: UnsafeRawBufferPointer) throws -> StoredValue {
         switch self {
         case .integer: .integer(try Self.number(bytes))
+        case .numeric: try PostgresNumeric.value(bytes)
         case .real: .real(Double(bitPattern: UInt64(bitPattern: try Self.number(bytes))))
         case .text: .text(String(decoding: bytes, as: UTF8.self))
-        case .blob: .blob(Data(bytes))
+        case .bytes: .blob(Data(bytes))
         }
     }
 
@@ -51,15 +84,5 @@ extension ColumnType {
             throw PostgresFailure(.format, "a number in the server's answer does not have 8 bytes")
         }
         return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
-    }
-
-    /// The type of an array of values of the column.
-    var postgresArrayType: Oid {
-        switch self {
-        case .integer: 1016
-        case .real: 1022
-        case .text: 1009
-        case .blob: 1001
-        }
     }
 }

@@ -147,7 +147,7 @@ extension PostgresHome {
         _ receive: (_ table: String, _ rows: [[StoredValue]]) throws -> Void
     ) throws {
         let table = sql.table
-        var reader = BinaryCopyReader(table.columns.map(\.type))
+        var reader = BinaryCopyReader(table.columns.map { PostgresColumnType($0) })
         var rows: [[StoredValue]] = []
         var byteCount = 0
         try connection.copyOut(sql.copy, timeout: timeout) { bytes in

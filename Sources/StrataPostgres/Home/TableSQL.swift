@@ -37,9 +37,10 @@ struct TableSQL: Sendable {
 
     private func definition(of index: Int) -> String {
         let column = table.columns[index]
-        let value = column.defaultValue.map { " DEFAULT \($0.postgresLiteral)" } ?? ""
+        let type = PostgresColumnType(column)
+        let value = column.defaultValue.map { " DEFAULT \($0.literal(in: type))" } ?? ""
         let isRequired = index > 0 && !column.isOptional
-        return "\(columns[index]) \(column.type.postgresName)\(isRequired ? " NOT NULL" : "")\(value)"
+        return "\(columns[index]) \(type.name)\(isRequired ? " NOT NULL" : "")\(value)"
     }
 
     /// Keeps other sessions from changing the definition of the table.
@@ -81,9 +82,10 @@ struct TableSQL: Sendable {
 }
 
 extension StoredValue {
-    /// The value as a literal, which does not depend on `standard_conforming_strings`.
-    fileprivate var postgresLiteral: String {
-        switch self {
+    /// The value as a literal for a column, which does not depend on `standard_conforming_strings`.
+    fileprivate func literal(in column: PostgresColumnType) -> String {
+        if case .numeric = column, let number = UInt64(storedValue: self) { return "'\(number)'::numeric" }
+        return switch self {
         case .null: "NULL"
         case .integer(let number): "'\(number)'::bigint"
         case .real(let number): "'\(number)'::double precision"

@@ -119,16 +119,25 @@ extension HomePromise {
             }
         )
         func added(_ name: String, _ type: ColumnType, _ value: StoredValue?) -> HomeTable.Column {
-            HomeTable.Column(name: name, type: type, isOptional: value == nil, defaultValue: value)
+            let isUnsigned = type == .integer && value.flatMap { UInt64(storedValue: $0) } != nil
+            return HomeTable.Column(
+                name: name,
+                type: type,
+                isOptional: value == nil,
+                isUnsigned: isUnsigned,
+                defaultValue: value
+            )
         }
         let values: [StoredValue?] = [
-            .integer(-7), .real(-1e12), .text("it's \\ \"here\""), .blob(Data([0, 255])), nil,
+            .integer(-7), .real(-1e12), .text("it's \\ \"here\""), .blob(Data([0, 255])), nil, UInt64.max.storedValue,
+            .integer(12),
         ]
-        let types: [ColumnType] = [.integer, .real, .text, .blob, .integer]
+        let types: [ColumnType] = [.integer, .real, .text, .blob, .integer, .integer, .integer]
         let columns = zip(types, values).enumerated().map { added("added \($0)", $1.0, $1.1) }
         let extended = HomeTable(name: item.name, columns: item.columns + columns)
         let new = HomeTable(name: "New", columns: [item.columns[0]])
-        let description = Self.description([extended, SampleStore.description.tables[1], new], generation: 0)
+        let others = SampleStore.description.tables.dropFirst()
+        let description = Self.description([extended] + others + [new], generation: 0)
         let isMigrated = try nodes[0].home.migrate(within: 30) { state in
             migration(nodes[0], after: state.position, description)
         } _: { _ in

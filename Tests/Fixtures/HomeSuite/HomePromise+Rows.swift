@@ -16,6 +16,9 @@ extension HomePromise {
                 try store.insert([.integer(first + 1)] + nothing)
                 try store.insert([.integer(first + 2)] + row)
             }
+            for (id, value) in SampleValues.unsigned.enumerated() {
+                try store.insert([.integer(Int64(id)), value], into: "Counter")
+            }
         }
         try nodes[0].publish(inserted)
         try expect("the inserted rows", is: try nodes[1].copy().rows, store.rows())
@@ -27,6 +30,9 @@ extension HomePromise {
                 try store.update(first, [(name, other)])
                 try store.update(first + 1, [(name, value)])
                 try store.update(first + 2, [(name, .null)])
+            }
+            for (id, value) in SampleValues.unsigned.reversed().enumerated() {
+                try store.update(Int64(id), [("total", value)], in: "Counter")
             }
         }
         try nodes[1].publish(updated)

@@ -4,7 +4,7 @@ public import Strata
 
 /// A small SQLite database in memory, whose changes become changesets.
 public final class SampleStore {
-    /// One column for each type, and a table with unusual names.
+    /// One column for each type, a table with unusual names, and one with a column of unsigned integers.
     public static let description = HomeDescription(
         format: 1,
         version: 1,
@@ -22,6 +22,13 @@ public final class SampleStore {
                 name: unusualName,
                 columns: [HomeTable.Column(name: "id", type: .integer, isOptional: false)]
                     + unusualColumns.map { optional($0, .text) }
+            ),
+            HomeTable(
+                name: "Counter",
+                columns: [
+                    HomeTable.Column(name: "id", type: .integer, isOptional: false),
+                    HomeTable.Column(name: "total", type: .integer, isOptional: true, isUnsigned: true),
+                ]
             ),
         ]
     )

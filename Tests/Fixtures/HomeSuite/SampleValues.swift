@@ -8,6 +8,11 @@ enum SampleValues {
         column(0, integers.map { .integer($0) }) + column(1, reals.map { .real($0) })
         + column(2, texts.map { .text($0) }) + column(3, blobs.map { .blob($0) })
 
+    /// The values of the table `Counter`: integers, and blobs for those beyond `Int64.max`.
+    static let unsigned: [StoredValue] =
+        integers.map { .integer($0) }
+        + [UInt64(Int64.max) + 1, 10_000_000_000_000_000_000, .max - 1, .max].map(\.storedValue)
+
     private static func column(_ column: Int, _ values: [StoredValue]) -> [(column: Int, value: StoredValue)] {
         values.map { (column, $0) }
     }

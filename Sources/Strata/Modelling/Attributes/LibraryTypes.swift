@@ -16,3 +16,22 @@ enum LibraryTypes {
     /// Whether the library knows a type, whatever types of the program have the same name.
     static func contains(_ type: any AttributeValue.Type) -> Bool { all.contains { $0 == type } }
 }
+
+extension AttributeValue {
+    /// Whether values may be integers beyond `Int64.max`, which are stored as blobs.
+    ///
+    /// Of a type of the program only its raw values are known. Without raw integers, it may store any integer.
+    static var mayExceedInt64: Bool {
+        guard columnType == .integer else { return false }
+        if LibraryTypes.contains(self) { return self == UInt64.self || self == UInt.self }
+        guard let raw = (self as? any RawRepresentable.Type)?.storedRawType, raw.columnType == .integer else {
+            return true
+        }
+        return raw.mayExceedInt64
+    }
+}
+
+extension RawRepresentable {
+    /// The type of the raw values, if a column can contain them.
+    fileprivate static var storedRawType: (any AttributeValue.Type)? { RawValue.self as? any AttributeValue.Type }
+}

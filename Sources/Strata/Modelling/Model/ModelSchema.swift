@@ -57,6 +57,8 @@ public struct ColumnSchema: Sendable {
     var isDecimal: Bool { heldType == Decimal.self }
     /// Whether the values are unsigned 64-bit integers, which may be stored as blobs.
     var isUnsigned: Bool { heldType == UInt64.self || heldType == UInt.self }
+    /// Whether the column may contain integers beyond `Int64.max`, which are stored as blobs.
+    var mayExceedInt64: Bool { heldType?.mayExceedInt64 ?? false }
     /// Whether a transformer stores the values.
     var isTransformed = false
     /// Whether the values are calculated from other columns.

@@ -94,6 +94,16 @@ package struct ColumnDescription: Sendable, Equatable {
     /// Whether the column holds the number of bytes that are stored outside of the row.
     package var isExternal: Bool { content == .external }
 
+    /// Whether the column may contain integers beyond `Int64.max`, as far as the name of its type tells.
+    var mayExceedInt64: Bool {
+        switch content {
+        case .reference, .external, .decimal: return false
+        case .plain, .unknown: break
+        }
+        guard type == .integer else { return false }
+        return valueType.flatMap(LibraryTypes.type(named:))?.mayExceedInt64 ?? true
+    }
+
     /// The type that the text omits, because most columns of this kind have it.
     var usualType: String? {
         switch content {

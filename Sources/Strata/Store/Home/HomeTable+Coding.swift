@@ -2,7 +2,7 @@ import Foundation
 
 extension HomeTable.Column {
     private enum CodingKeys: String, CodingKey {
-        case name, type, isOptional, integer, real, text, blob
+        case name, type, isOptional, isUnsigned, integer, real, text, blob
     }
 
     /// Reads a column, with its default value under a key that names the kind of the value.
@@ -11,7 +11,8 @@ extension HomeTable.Column {
         self.init(
             name: try values.decode(String.self, forKey: .name),
             type: try values.decode(ColumnType.self, forKey: .type),
-            isOptional: try values.decode(Bool.self, forKey: .isOptional)
+            isOptional: try values.decode(Bool.self, forKey: .isOptional),
+            isUnsigned: try values.decodeIfPresent(Bool.self, forKey: .isUnsigned) ?? false
         )
         if let number = try values.decodeIfPresent(Int64.self, forKey: .integer) {
             defaultValue = .integer(number)
@@ -37,6 +38,7 @@ extension HomeTable.Column {
         try values.encode(name, forKey: .name)
         try values.encode(type, forKey: .type)
         try values.encode(isOptional, forKey: .isOptional)
+        if isUnsigned { try values.encode(true, forKey: .isUnsigned) }
         switch defaultValue {
         case nil, .null: break
         case .integer(let number): try values.encode(number, forKey: .integer)

@@ -350,15 +350,25 @@ public struct HomeTable: Sendable, Hashable, Codable {
         public var type: ColumnType
         /// Whether the column may contain NULL.
         public var isOptional: Bool
+        /// Whether the column may contain integers beyond `Int64.max`, up to `UInt64.max`. Such a value is a blob of eight
+        /// bytes, the most significant one first; all others are integers. Only for columns of the type `integer`.
+        public var isUnsigned: Bool
         /// The value in rows of nodes that do not know the column, because a migration has added it; nil for NULL, and
         /// for a column that all nodes know.
         public var defaultValue: StoredValue?
 
         /// Creates a column.
-        public init(name: String, type: ColumnType, isOptional: Bool, defaultValue: StoredValue? = nil) {
+        public init(
+            name: String,
+            type: ColumnType,
+            isOptional: Bool,
+            isUnsigned: Bool = false,
+            defaultValue: StoredValue? = nil
+        ) {
             self.name = name
             self.type = type
             self.isOptional = isOptional
+            self.isUnsigned = isUnsigned
             self.defaultValue = defaultValue
         }
     }

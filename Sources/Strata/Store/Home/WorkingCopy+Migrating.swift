@@ -122,7 +122,10 @@ extension WorkingCopy {
         }
         try pending.check()
         let reasons = pending.reasonsToStopNodes(schema)
-        let kept = keptTables(pending)
+        let same = state.description.typing(proposal, widens: false)
+        // If older nodes continue, all tables that they know keep their rows.
+        let typed = reasons.isEmpty ? same : state.description.typing(proposal, widens: true)
+        let kept = keptTables(pending).filter { same.tablesByName[$0] == typed.tablesByName[$0] }
         let capture = RowCapture(of: kept.map(\.string), on: connection)
         try capture.start()
         let run = MigrationRun(
@@ -137,7 +140,7 @@ extension WorkingCopy {
         try run.run(backup: nil)
         let rows = try capture.finish()
         try connection.storeDefaults(in: proposal.tables.filter { !kept.contains(UTF8Text($0.name)) })
-        var description = try proposal.inOrder(of: connection)
+        var description = try typed.inOrder(of: connection)
         let old = state.description
         description.generation = old.generation + (reasons.isEmpty ? 0 : 1)
         description.earlier = old.earlier + [old.earlierEntry(in: old.generation)]
@@ -148,7 +151,6 @@ extension WorkingCopy {
         let change = HomeMigration(
             transaction: transaction,
             description: description,
-            // If older nodes continue, all tables that they know keep their rows.
             replacedTables: reasons.isEmpty
                 ? [] : Set(description.tables.map { UTF8Text($0.name) }).subtracting(kept)
         )

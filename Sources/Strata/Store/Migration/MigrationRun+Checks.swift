@@ -109,7 +109,7 @@ extension ColumnSchema {
         switch (type, value) {
         case (.integer, .integer(let number)) where destination != nil: ObjectIDRawValues.all.contains(number)
         case (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob): accepts?(value) ?? true
-        case (.integer, .blob): isUnsigned && accepts?(value) ?? true
+        case (.integer, .blob): mayExceedInt64 && accepts?(value) ?? true
         default: false
         }
     }
