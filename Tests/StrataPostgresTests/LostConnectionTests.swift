@@ -300,7 +300,12 @@ import Testing
         let dead = try fixture.home(port: route.port(of: fixture.cluster), lockTimeout: 1)
         let other = try fixture.home()
         _ = try dead.lock(after: .start, limit: 1)
+        // A process that is stopped sends nothing: the call keeps the connection from sending a sign of life.
+        let silence = HomeThread {
+            _ = try dead.writing.continueTransaction(within: 10) { _, _ in Thread.sleep(forTimeInterval: 3) }
+        }
         #expect(try other.lock(after: .start, limit: 1).isEmpty)
+        try silence.value()
         let transaction = other.transaction(after: .start, try SampleStore.insertion(1))
         try other.publish(transaction)
         let late = dead.transaction(after: .start, try SampleStore.insertion(2))
@@ -312,6 +317,48 @@ import Testing
         // The node continues.
         #expect(try dead.lock(after: .start, limit: 10).map(\.position) == [transaction.position])
         dead.unlock()
+    }
+
+    @Test("A node that works longer than the time of the lock keeps the lock, and commits")
+    func longWork() throws {
+        let fixture = try HomeFixture()
+        let (busy, other) = (try fixture.home(lockTimeout: 1), try fixture.home())
+        for id in Int64(1)...2 {
+            let position = try busy.newest()
+            _ = try busy.lock(after: position, limit: 1)
+            let next = HomeThread { try other.lock(after: position, limit: 1).map(\.position) }
+            // As a block or an import in the working copy.
+            Thread.sleep(forTimeInterval: 3)
+            let transaction = busy.transaction(after: position, try SampleStore.insertion(id))
+            try busy.publish(transaction)
+            #expect(try next.value() == [transaction.position])
+            other.unlock()
+        }
+    }
+
+    @Test("A node that is stuck with the lock loses it after the time for its work")
+    func stuckWork() throws {
+        let fixture = try HomeFixture()
+        let (stuck, other) = (try fixture.home(), try fixture.home())
+        // The server waits one second, and the node sends signs of life for three.
+        _ = try stuck.lock(after: .start, limit: 1)
+        _ = try stuck.writing.continueTransaction(within: 10) { connection, deadline in
+            try connection.run(
+                [HomeSQL.set("idle_in_transaction_session_timeout", seconds: 1)],
+                until: deadline
+            )
+        }
+        stuck.lockKeeper.end()
+        let keeper = LockKeeper(stuck.writing, lockTimeout: 1, timeout: 5, limit: 3)
+        keeper.begin()
+        let start = ContinuousClock.now
+        #expect(try other.lock(after: .start, limit: 1).isEmpty)
+        // Without signs of life, the lock would be free after one second.
+        #expect(start.duration(to: .now) > .seconds(2.5))
+        other.unlock()
+        let late = stuck.transaction(after: .start, try SampleStore.insertion(1))
+        let code = code { try stuck.publish(late) }
+        #expect(code == .unreachable || code == .uncertain)
     }
 
     @Test("The server looks after some seconds whether a silent client is still there, on all connections")

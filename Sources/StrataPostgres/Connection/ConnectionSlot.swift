@@ -62,6 +62,23 @@ final class ConnectionSlot: @unchecked Sendable {
         }
     }
 
+    /// Sends a statement in the open transaction, so that the server does not end an idle session. Does nothing while a
+    /// call uses the connection.
+    ///
+    /// - Returns: false if the connection has no open transaction, or was lost.
+    func touchTransaction(within seconds: TimeInterval) -> Bool {
+        guard lock.try() else { return true }
+        defer {
+            lock.unlock()
+            endIfClosed()
+        }
+        guard let connection, connection.isUsable, connection.isInTransaction else { return false }
+        let results = try? attempt(connection, Deadline(seconds: seconds)) { connection, deadline in
+            try connection.run([HomeSQL.nothing], until: deadline)
+        }
+        return results != nil
+    }
+
     /// Ends the connection, now or at the end of the running call. Later calls throw.
     func close() {
         isClosed.withLock { $0 = true }

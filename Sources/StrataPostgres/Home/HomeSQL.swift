@@ -194,6 +194,8 @@ struct HomeSQL: Sendable {
         isPrepared: false
     )
     static let commit = PostgresStatement(sql: "COMMIT", isPrepared: false)
+    /// Shows that the session is alive.
+    static let nothing = PostgresStatement(sql: "SELECT", isPrepared: false)
 
     /// Sets a limit of time until the end of the transaction.
     ///

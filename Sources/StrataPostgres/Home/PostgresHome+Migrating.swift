@@ -2,8 +2,6 @@ public import Foundation
 public import Strata
 
 extension PostgresHome {
-    /// The seconds that a node may work with the lock without a message to the server, if its limit is shorter.
-    private static let workLimit: TimeInterval = 600
     /// How the server refuses a table that another session has locked: after the time for a lock, and at once if that
     /// session waits for this one.
     private static let tableLocks: [PostgresFailure.Kind] = [.server(sqlState: "55P03"), .server(sqlState: "40P01")]

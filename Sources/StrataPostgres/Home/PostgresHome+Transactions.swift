@@ -21,6 +21,7 @@ extension PostgresHome {
                         ] + opened.durability,
                         until: deadline
                     )
+                    lockKeeper.begin()
                     return try transactions(results[6], after: position, newest: try self.position(results[4]))
                 } catch let failure as PostgresFailure
                     where failure.refusedStatement == 4 && failure.kind == .server(sqlState: "57014")
@@ -32,6 +33,7 @@ extension PostgresHome {
     }
 
     public func unlock() {
+        lockKeeper.end()
         // If the rollback fails, the connection ends, and the server rolls back.
         _ = try? writing.continueTransaction(within: timeout) { connection, deadline in
             try connection.rollBack(until: deadline)
@@ -39,6 +41,8 @@ extension PostgresHome {
     }
 
     public func publish(_ transaction: HomeTransaction) throws {
+        // The transaction of the lock ends with this call, also by an error.
+        defer { lockKeeper.end() }
         let statements: [PostgresStatement]
         do {
             // All values are checked before anything is sent.

@@ -58,6 +58,9 @@ public final class PostgresHome: StoreHome {
         var durability: [PostgresStatement] { synchronous == .normal ? [HomeSQL.doNotWaitForFlush] : [] }
     }
 
+    /// The seconds for which a node may work while it has the lock. Afterwards it counts as stuck.
+    static let workLimit: TimeInterval = 600
+
     public let name: String
     let settings: ConnectionSettings
     let sql: HomeSQL
@@ -72,6 +75,7 @@ public final class PostgresHome: StoreHome {
     /// The connection for the list of nodes. A report that waits for the server delays no reservation of ids.
     let reporting: ConnectionSlot
     let listener: NotificationListener
+    let lockKeeper: LockKeeper
     let opened = Mutex<Opened?>(nil)
     /// The number of published transactions.
     let published = Mutex<Int>(0)
@@ -88,8 +92,8 @@ public final class PostgresHome: StoreHome {
     ///   - timeout: the seconds after which a call gives up, in addition to the time that it waits for the lock. A
     ///     commit gets one more second for each megabyte. A new working copy is made as long as the server is never
     ///     silent for this time. The look-up of a host name has the limits of the system.
-    ///   - lockTimeout: the seconds after which the server takes the lock from a node that does not answer. A commit
-    ///     whose block takes longer fails.
+    ///   - lockTimeout: the seconds after which the server takes the lock from a node that does not answer. A node that
+    ///     works keeps the lock for up to ten minutes. A commit that needs the lock for longer fails.
     ///   - retention: how long transactions are kept.
     ///   - preparesStatements: whether the server keeps plans of statements. By default it does so unless a connection
     ///     pooler is between this process and the server. Pass `true` if the pooler supports prepared statements, or
@@ -125,6 +129,7 @@ public final class PostgresHome: StoreHome {
         reading = ConnectionSlot(settings, preparesStatements: preparesStatements)
         reporting = ConnectionSlot(settings, preparesStatements: preparesStatements)
         listener = NotificationListener(settings, sql.listen(), timeout: timeout)
+        lockKeeper = LockKeeper(writing, lockTimeout: lockTimeout, timeout: timeout / 2, limit: Self.workLimit)
     }
 
     /// Describes the home that a working copy names.

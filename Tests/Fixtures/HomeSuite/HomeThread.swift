@@ -3,11 +3,11 @@ import Foundation
 import Synchronization
 
 /// A function that runs on a new thread.
-final class HomeThread<Value: Sendable>: Sendable {
+package final class HomeThread<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    init(_ body: @escaping @Sendable () throws -> Value) {
+    package init(_ body: @escaping @Sendable () throws -> Value) {
         Thread.detachNewThread { [self] in
             let ended = Result { try body() }
             result.withLock { $0 = ended }
@@ -18,7 +18,7 @@ final class HomeThread<Value: Sendable>: Sendable {
     /// The result of the function. May be called once.
     ///
     /// - Throws: the error of the function; ``HomeFailure`` if it has not returned after a number of seconds.
-    func value(within seconds: Double = 60) throws -> Value {
+    package func value(within seconds: Double = 60) throws -> Value {
         _ = hasEnded.wait(timeout: .now() + seconds)
         guard let result = self.result.withLock({ $0 }) else {
             throw HomeFailure(description: "A call has not returned within \(seconds) seconds.")
