@@ -19,7 +19,9 @@ extension ObjectContext {
         if reading.isPinned { return showOwnLayer() }
         guard live.identity.count > 0 else { return }
         do {
-            if try !store.layers.isCurrent(reading.cursor.event) || store.hasForeignCommits() { try acquireSnapshot() }
+            // In this order: another thread may tell the layers of these commits at any time. From then on they count as
+            // known, and the layers are no longer current.
+            if try store.hasForeignCommits() || !store.layers.isCurrent(reading.cursor.event) { try acquireSnapshot() }
         } catch {
             // If the store cannot be read, the block's own reads report the error too.
             reference.report(error)

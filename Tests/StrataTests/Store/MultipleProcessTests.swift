@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StoreModels
+import Synchronization
 import TestHomeTraits
 import Testing
 
@@ -41,6 +42,34 @@ import Testing
             #expect(account._$state.isDeleted)
             #expect(account.note == "right 5")
         }
+        try await left.close()
+        try await right.close()
+    }
+
+    @Test("A block sees the earlier commits of another stack, also if the stack learns of them at this moment")
+    func blockBesideWatch() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let (left, right) = (try await openBank(url), try await openBank(url))
+        try await left.on(.root) { context in
+            context.state[Kept.self] = try context.first(Account.where { $0.name == "account 0" })
+        }
+        // As the watch of the file does after a write, and without a pause, so that it often meets the begin of a block.
+        let store = left.core.engine
+        let isOver = Atomic(false)
+        defer { isOver.store(true, ordering: .relaxed) }
+        Thread.detachNewThread {
+            while !isOver.load(ordering: .relaxed) { try? store.absorbForeignCommits() }
+        }
+        var stale = 0
+        for round in 1...1_000 {
+            try await right.write { context in
+                try #require(try context.first(Account.where { $0.name == "account 0" })).note = "\(round)"
+            }
+            let note = try await left.on(.root) { context in try #require(context.state[Kept.self]).note }
+            if note != "\(round)" { stale += 1 }
+        }
+        #expect(stale == 0)
         try await left.close()
         try await right.close()
     }
