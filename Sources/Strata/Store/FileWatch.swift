@@ -55,12 +55,15 @@ final class FileWatch: Sendable {
     /// - Parameter look: the work after a write; called on a separate queue, one call at a time. It returns whether it
     ///   could look at the file.
     func start(_ path: @autoclosure () -> String, _ look: @escaping @Sendable () -> Bool) {
-        state.withLock { state in
-            guard !state.isStarted, !state.isStopped else { return }
+        let isStarting = state.withLock { state in
+            guard !state.isStarted, !state.isStopped else { return false }
             state.isStarted = true
             state.watch =
                 Self.watch(path(), queue) { [weak self] in self?.noteWrite(look) } ?? Self.timer(queue, look)
+            return true
         }
+        // The kernel does not report a write that came before, which the caller may have missed.
+        if isStarting { noteWrite(look) }
     }
 
     /// Stops watching.

@@ -155,6 +155,8 @@ public final class CloudAccount: Sendable {
             marked?.look()
             pusher.reconciler.retryAborts()
         }
+        // The remote may have become available before it was observed.
+        pulls.availabilityChanged()
         marked.look()
         reconciler.start()
         return account

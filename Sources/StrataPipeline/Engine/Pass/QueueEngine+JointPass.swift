@@ -86,6 +86,7 @@ extension QueueEngine {
                 state.withLock { $0.isRefused = true }
                 throw StaleReads()
             }
+            engine.noteWorker(of: result, after: input)
             engine.state.withLock { _ = $0.commits.own.insert(transaction.number) }
             state.withLock { $0.phase = .written(input, result, number: transaction.number) }
         }

@@ -19,6 +19,7 @@ extension QueueEngine {
                 let repository = OperationRepository(transaction, now: input.now, input.rules)
                 let isUnchanged = try repository.adopt(input.memory.cachedFacts)
                 result = try PassDispatcher.dispatch(input, repository, isUnchanged: isUnchanged)
+                noteWorker(of: result, after: input)
                 found = found ?? result.claims.count
             }
         } catch {
@@ -98,9 +99,14 @@ extension QueueEngine {
         report.event(stack.id(operation, of: QueuedOperation.self))
     }
 
+    /// Notes that this process has registered a new worker. Called inside the transaction of the pass, so that another
+    /// stack of this process does not take the worker for one of an ended process.
+    func noteWorker(of result: PassResult, after input: PassInput) {
+        if result.memory.worker != input.memory.worker { LiveWorkers.insert(key(of: result.memory.worker)) }
+    }
+
     private func apply(_ result: PassResult, of input: PassInput) {
         let (tasks, waiters) = state.withLock { $0.apply(result, of: input) }
-        if result.memory.worker != input.memory.worker { LiveWorkers.insert(key(of: result.memory.worker)) }
         for task in tasks { task.cancel() }
         // Otherwise these attempts would wait for a thread, which handlers may hold for long.
         if !result.unwanted.isEmpty { withdraw { result.unwanted.contains($0.operation.claim.operation) } }
