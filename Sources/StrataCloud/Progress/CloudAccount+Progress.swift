@@ -40,6 +40,8 @@ extension CloudAccount {
     /// }
     /// ```
     ///
+    /// If the account is closed, a running iteration gets the last value, and then ends.
+    ///
     /// A running iteration holds some hundred bytes in memory for each node with work left.
     ///
     /// - Complexity: the first value costs as much as ``progress()``. Each later one costs O(changes since the last

@@ -27,6 +27,8 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         private var last: CloudProgress?
         /// The earliest time of the next value.
         private var due = Date.distantPast
+        /// Whether the account was closed before the last reading.
+        private var isOver = false
 
         /// Ends the reader's stream when the stack is closed and releases its listeners.
         private final class StreamEnd: Sendable {
@@ -52,7 +54,10 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
         /// The newest value; nil when the account or the stack is closed, or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> CloudProgress? {
             while true {
+                if isOver { return nil }
                 if last != nil, await !waitForChange(actor) { return nil }
+                // Asked before the reading, which then contains all changes.
+                isOver = bell.isOver
                 bell.reset()
                 let progress: CloudProgress
                 do {
@@ -84,7 +89,7 @@ public struct CloudProgressChanges: AsyncSequence, Sendable {
             var hasRung = false
             while true {
                 let now = clock.now
-                if hasRung && now >= due || now >= pulse { return true }
+                if bell.isOver || hasRung && now >= due || now >= pulse { return true }
                 alarm?.cancel()
                 let moment = hasRung ? due : pulse
                 if moment < .distantFuture {

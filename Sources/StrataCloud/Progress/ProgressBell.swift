@@ -8,6 +8,7 @@ final class ProgressBell: Sendable {
     private let continuation: AsyncStream<Void>.Continuation
     /// Whether a change has woken the reader since the last ``reset()``.
     private let hasRung = Atomic(false)
+    private let isLast = Atomic(false)
 
     /// - Parameter continuation: of the stream that the reader waits for. It must keep an unread element.
     init(_ continuation: AsyncStream<Void>.Continuation) { self.continuation = continuation }
@@ -23,6 +24,15 @@ final class ProgressBell: Sendable {
 
     /// Wakes the reader in any case.
     func wake() { continuation.yield() }
+
+    /// Whether the next reading is the last one.
+    var isOver: Bool { isLast.load(ordering: .acquiring) }
+
+    /// Lets the reader read for the last time. Called after the last change.
+    func wakeForLast() {
+        isLast.store(true, ordering: .releasing)
+        continuation.yield()
+    }
 
     /// Ends the reader's stream.
     func finish() { continuation.finish() }

@@ -248,10 +248,10 @@ final class TransferTracker: Sendable {
     func close() {
         let bells = state.withLock { state in
             state.isClosed = true
-            defer { state.watchers = [:] }
             return state.watchers.values.map(\.bell)
         }
-        for bell in bells { bell.finish() }
+        // The readers still need their watchers for the transfers that were completed since their last reading.
+        for bell in bells { bell.wakeForLast() }
     }
 }
 

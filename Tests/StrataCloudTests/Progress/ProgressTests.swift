@@ -240,7 +240,7 @@ import Testing
         tracker.ring()
         let isWokenAgain = await rings.next() != nil
         tracker.ring()
-        tracker.close()
+        bell.finish()
         let isWokenInVain = await rings.next() != nil
         #expect(isWoken && isWokenAgain && !isWokenInVain)
     }
@@ -279,6 +279,21 @@ import Testing
         task.cancel()
         #expect(try await task.value <= 1)
         await harness.account.close()
+    }
+
+    @Test("A loop gets the last value when the account is closed, also before its interval has passed")
+    func lastValue() async throws {
+        let harness = try await CloudHarness(options: CloudOptions(clock: VirtualClock()))
+        let node = try await harness.commit { try $0.createNode(at: "/a").id }
+        harness.handler.set("0123456789", of: node)
+        var values = harness.account.progressChanges(every: .seconds(60)).makeAsyncIterator()
+        #expect(try await values.next()?.uploads.filesLeft == 1)
+        try await harness.drain()
+        await harness.account.close()
+        let last = try await values.next()
+        #expect(last?.uploads.description == "1 of 1 files, 10 of 10 bytes")
+        #expect(last?.isIdle == true)
+        #expect(try await values.next() == nil)
     }
 
     @Test("A loop that runs ends with the stack, and a loop over a closed stack throws")
