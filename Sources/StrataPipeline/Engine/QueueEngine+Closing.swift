@@ -19,8 +19,7 @@ extension QueueEngine {
         await performPass()
         if grace > .zero { await waitForEnds(of: id, grace) }
         await cancelAttempts(of: id)
-        // The outcomes of the handlers are written before or in this pass.
-        await performPass()
+        await writeEnds(of: id)
         // The name is still taken, so this does not remove the gauges of another runner of this name.
         state.withLock { $0.consumers[id] }?.events.telemetry?.destroyGauges()
         let (consumer, isLast) = state.withLock { state in
@@ -33,6 +32,30 @@ extension QueueEngine {
         // A queue that two consumers took may belong to one of them now.
         state.withLock { state in (state.work.hasUnseenWork, state.registry.disputed) = (true, []) }
         schedulePass()
+    }
+
+    /// For how long a closed consumer tries again to write the outcomes of its handlers.
+    private static let closingTime = Duration.seconds(5)
+
+    /// Writes the outcomes of the handlers of a consumer. If the store cannot be written to, tries again each second:
+    /// otherwise the operations would run again when the store is opened next.
+    private func writeEnds(of id: Consumer.ID) async {
+        var start: ContinuousClock.Instant?
+        while true {
+            await performPass()
+            let ends = state.withLock { $0.work.ended.count { $0.consumer.id == id } }
+            if ends == 0 { return }
+            let first = start ?? .now
+            start = first
+            guard first.duration(to: .now) < Self.closingTime else {
+                return stack.log(
+                    .error,
+                    "\(ends) operations have ended, and the store could not be written to: they run again"
+                )
+            }
+            // The caller may be cancelled, and the clock of the engine may stand still in tests.
+            await Task { try? await Task.sleep(for: .seconds(Self.storePause)) }.value
+        }
     }
 
     /// Ends the attempts of a consumer: those that have begun are cancelled, and the others are returned to the queue.

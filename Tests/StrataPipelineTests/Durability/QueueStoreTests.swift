@@ -68,6 +68,32 @@ import Testing
         try await harness.close()
     }
 
+    @Test("An outcome that a busy store has refused is written when the pipeline is closed")
+    func closedWhileBusy() async throws {
+        let folder = try ScratchFolder()
+        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
+        let harness = try await PipelineHarness.open(location, busyTimeout: 0.05)
+        let other = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
+        try await harness.commit(["A"])
+        try await harness.play([.resume("A")])
+        let writer = await HeldWriter(other)
+        async let end: Void = harness.end("A")
+        @Sendable func refusals(_ events: [PipelineEvent]) -> Int {
+            events.count { if case .storeFailed = $0 { true } else { false } }
+        }
+        try await harness.log.wait { refusals($0) == 1 }
+        let closing = Task { await harness.pipeline.close() }
+        // The passes of the closing are refused too.
+        try await harness.log.wait { refusals($0) == 3 }
+        writer.release()
+        await closing.value
+        try await end
+        #expect(try await harness.result("A") == .completed)
+        #expect(harness.log.started.count == 1)
+        try await other.close()
+        try await harness.close()
+    }
+
     @Test("A busy store does not fail an operation whose end has application changes, even on its last attempt")
     func busyBesideChanges() async throws {
         let folder = try ScratchFolder()
