@@ -44,7 +44,8 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
             while try await observer.wait() {
                 let rows: [Object.Row]
                 do {
-                    rows = try await self.rows()
+                    guard let found = try await self.rows() else { return nil }
+                    rows = found
                 } catch let error as StrataError where error.code == .closed {
                     return nil
                 }
@@ -56,12 +57,15 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
             return nil
         }
 
-        private func rows() async throws -> [Object.Row] {
+        /// The rows of the query; nil if the context has ended.
+        private func rows() async throws -> [Object.Row]? {
             let (live, observer, count) = (live, observer, last?.count ?? 0)
             let store = live.core.engine
-            return try await store.onThread {
+            return try await store.onThread { () throws -> [Object.Row]? in
                 do {
                     let snapshot = try store.snapshot(of: live.context?.id, as: observer)
+                    // Without the context, the layers of its parents are not part of the snapshot.
+                    guard store.layers.isOpen(live.context?.id) else { return nil }
                     let stream = try RowStream(live.query, snapshot, store: store)
                     observer.note(Set(stream.tables.compactMap { store.schema.infosByTable[$0]?.index }))
                     var rows: [Object.Row] = []
