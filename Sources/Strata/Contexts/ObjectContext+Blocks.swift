@@ -79,12 +79,13 @@ extension ObjectContext {
         reportLoops()
         releaseSnapshot()
         lifecycle.isEnded = true
-        dropCallbacks(includesSaved: true)
         for tracker in live.trackers { tracker?.discard() }
         live.trackers = Array(repeating: nil, count: live.trackers.count)
         observers = nil
         state = ContextState()
         store.layers.remove(context: id)
+        // From now on no child saves to this context.
+        dropCallbacks(includesSaved: true)
         // The map is moved out of the context first, so that the context no longer holds it when its objects are
         // deallocated.
         var identity = IdentityMap()

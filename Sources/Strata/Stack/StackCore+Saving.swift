@@ -6,7 +6,10 @@ extension StackCore {
             // The hooks of the other contexts must not run either.
             try engine.checkWritable()
             var ready: [Int: PreparedLayer] = [:]
-            defer { engine.layers.thaw(Set(ready.values.flatMap(\.segments))) }
+            defer {
+                engine.layers.thaw(Set(ready.values.flatMap(\.segments)))
+                engine.callbacks.release(Set(ready.values.flatMap(\.callbacks)))
+            }
             for handle in list.dropLast() {
                 ready[handle.id] = try await handle.run(stack: [handle], isLimited: false, span: nil) {
                     try $0.prepareForChain()

@@ -187,6 +187,39 @@ import Testing
         try await stack.close()
     }
 
+    /// What the bodies of a test have found.
+    private final class Findings: Sendable {
+        let early = Mutex<[Int]>([])
+        let isOver = Atomic(false)
+    }
+
+    @Test("A body runs after the commit of its changes, also if the parent commits while a child saves")
+    func commitBesideSaves() async throws {
+        let (stack, _) = try await open()
+        let findings = Findings()
+        let committer = Task {
+            while !findings.isOver.load(ordering: .relaxed) { try await stack.commit(.root) }
+        }
+        for number in 0..<2_000 {
+            let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+            try await stack.background { context in
+                context.insert(Slip(name: "\(number)"))
+                context.afterCommit {
+                    let found = try? stack.readOverStore { try $0.count(Slip.where { $0.name == "\(number)" }) }
+                    if found != 1 { findings.early.withLock { $0.append(number) } }
+                    continuation.finish()
+                }
+                try context.save()
+            }
+            // The body runs with one of the commits, without another save.
+            for await _ in stream {}
+        }
+        findings.isOver.store(true, ordering: .relaxed)
+        try await committer.value
+        #expect(findings.early.withLock { $0 } == [])
+        try await stack.close()
+    }
+
     @Test("A task that outlives its block gets an error that says what to do instead")
     func outlivedBlock() async throws {
         let (stack, _) = try await open()

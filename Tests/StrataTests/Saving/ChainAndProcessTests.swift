@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Strata
@@ -35,6 +36,93 @@ import Testing
         try await main.commit(with: [root.id: ready])
         #expect(try fixture.stored(id) == [2, 0, 0])
         for name in [ContextName.root, .main] { #expect(try await fixture.stack.on(name) { !$0.hasChanges }) }
+        try await fixture.close()
+    }
+
+    /// The names of the `afterCommit` bodies that have run.
+    private final class Bodies: Sendable {
+        private let names = Mutex<Set<String>>([])
+
+        func body(_ name: String) -> @Sendable () async -> Void { { self.names.withLock { _ = $0.insert(name) } } }
+
+        /// Expects that these bodies run, and no others.
+        func expect(_ expected: Set<String>, location: SourceLocation = #_sourceLocation) async throws {
+            for _ in 0..<1_000 where names.withLock({ !$0.isSuperset(of: expected) }) {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            // The bodies of one commit start together.
+            try await Task.sleep(for: .milliseconds(20))
+            #expect(names.withLock { $0 } == expected, sourceLocation: location)
+        }
+    }
+
+    @Test("A chain's commit runs the bodies of the changes that it stores, and no others")
+    func bodiesOfChain() async throws {
+        let fixture = try await SavingFixture()
+        let (root, main) = (try fixture.stack[.root], try fixture.stack[.main])
+        let bodies = Bodies()
+        @Sendable func insert(_ name: String, in context: ObjectContext) {
+            context.insert(Writer(name: name))
+            context.afterCommit(bodies.body(name))
+        }
+        try await fixture.stack.on(.root) { insert("root", in: $0) }
+        try await fixture.stack.on(.main) { insert("main", in: $0) }
+        let ready = try await root.run(stack: [root]) { try $0.prepareForChain() }
+        defer { fixture.stack.core.engine.layers.thaw(ready.segments) }
+        // A child saves to the prepared context, and so does the context that commits.
+        try await fixture.stack.background(parent: .context(root)) { context in
+            insert("child", in: context)
+            try context.save()
+        }
+        try await fixture.stack.on(.main) { context in
+            insert("saved", in: context)
+            try context.save()
+        }
+        try await main.commit(with: [root.id: ready])
+        try await bodies.expect(["root", "main", "saved"])
+        #expect(try fixture.stack.readOverStore { try $0.count(Writer.all) } == 3)
+        try await fixture.stack.commit(.root)
+        try await bodies.expect(["root", "main", "saved", "child"])
+        try await fixture.close()
+    }
+
+    @Test("The bodies of a failed commit stay with their changes, and a rollback drops both", arguments: [false, true])
+    func bodiesOfFailure(isRolledBack: Bool) async throws {
+        let fixture = try await SavingFixture()
+        let main = try fixture.stack[.main]
+        let bodies = Bodies()
+        try await fixture.stack.on(.main) { context in
+            context.insert(Writer(name: ""))
+            context.afterCommit(bodies.body("refused"))
+        }
+        await #expect(throws: StrataError.self) { try await fixture.stack.save() }
+        await #expect(throws: StrataError.self) { try await main.commit(with: [:]) }
+        try await bodies.expect([])
+        try await fixture.stack.on(.main) { context in
+            if isRolledBack { return context.rollback() }
+            for writer in try context.fetch(Writer.all) { writer.name = "w" }
+        }
+        try await fixture.stack.save()
+        try await bodies.expect(isRolledBack ? [] : ["refused"])
+        try await fixture.close()
+    }
+
+    @Test("A commit of a context that a chain has prepared runs its bodies, also if the chain is given up")
+    func bodiesOfOtherCommit() async throws {
+        let fixture = try await SavingFixture()
+        let root = try fixture.stack[.root]
+        let bodies = Bodies()
+        try await fixture.stack.on(.root) { context in
+            context.insert(Writer(name: "root"))
+            context.afterCommit(bodies.body("root"))
+        }
+        let ready = try await root.run(stack: [root]) { try $0.prepareForChain() }
+        try await fixture.stack.commit(.root)
+        try await bodies.expect(["root"])
+        fixture.stack.core.engine.layers.thaw(ready.segments)
+        fixture.stack.core.engine.callbacks.release(ready.callbacks)
+        try await fixture.stack.commit(.root)
+        try await bodies.expect(["root"])
         try await fixture.close()
     }
 

@@ -40,7 +40,9 @@ extension ObjectContext {
     /// - Parameters:
     ///   - last: callbacks up to this one stay, because they were registered before a savepoint.
     ///   - includesSaved: whether to drop callbacks of children that have saved their changes here.
-    func dropCallbacks(after last: Int = 0, includesSaved: Bool) {
+    /// - Returns: the callbacks, which the caller releases outside of all locks.
+    @discardableResult
+    func dropCallbacks(after last: Int = 0, includesSaved: Bool) -> [CommitCallbacks.Callback] {
         store.callbacks.drop { [id] callback in
             callback.id > last && callback.place == id && (includesSaved || callback.origin == id)
         }

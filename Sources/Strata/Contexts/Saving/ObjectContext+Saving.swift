@@ -116,11 +116,10 @@ extension ObjectContext {
                 edits: edits,
                 schema: store.schema,
                 LayerReading(connection: snapshot.reader.connection, sequence: snapshot.sequence)
-            )
-            guard isMoved else { continue }
-            // The path of a context over the committed state does not include its parent.
-            if let parent = snapshot.layers.parents[id] { store.callbacks.moveUp(from: id, to: parent) }
-            return true
+            ) { parent in
+                store.callbacks.moveUp(from: id, to: parent)
+            }
+            if isMoved { return true }
         }
     }
 
@@ -142,13 +141,18 @@ extension ObjectContext {
     }
 
     /// Prepares this context's changes for a commit by another context of its chain. The segments are frozen, so later
-    /// edits are not part of the commit. The caller thaws them.
+    /// edits are not part of the commit. The caller thaws them, and releases their callbacks.
     func prepareForChain() throws -> PreparedLayer {
         try checkNoSavepoint()
         return try whileSaving {
             let prepared = try prepareToSave { _ in }
             store.layers.thaw(prepared.added)
-            return PreparedLayer(segments: store.layers.freeze([id])[id] ?? [], mergeTargets: prepared.mergeTargetRows)
+            let (segments, callbacks) = store.layers.freeze([id]) { store.callbacks.hold(at: id) }
+            return PreparedLayer(
+                segments: segments[id] ?? [],
+                callbacks: callbacks,
+                mergeTargets: prepared.mergeTargetRows
+            )
         }
     }
 
@@ -175,18 +179,24 @@ extension ObjectContext {
         // A context further up the chain has seen the changes of the contexts beneath it, so its rows replace theirs.
         let mergeTargets = others.sorted { $0.key < $1.key }.map(\.value.mergeTargets) + [prepared.mergeTargetRows]
         let reference = self.reference
+        // In one step: a child that saves meanwhile moves its changes and their callbacks either before or afterwards.
+        let (frozen, callbacks) = store.layers.freeze([id]) { store.callbacks.hold(at: id) }
         return PendingCommit(
             store: store,
             committer: id,
             name: reference.name,
             added: prepared.added,
-            frozen: store.layers.freeze([id]).merging(store.layers.freezeAgain(segments)) { own, _ in own },
+            frozen: frozen.merging(store.layers.freezeAgain(segments)) { own, _ in own },
             policy: mergePolicy,
             author: author,
             reads: reading.readRecord?.reads(reading.cursor.event),
             mergeTargets: mergeTargets.reduce(into: [:]) { $0.merge($1) { $0.replacing(by: $1) } },
             names: { reference.name(of: $0) },
-            callbacks: store.callbacks.take(for: id, with: others.keys),
+            callbacks: TakenCallbacks(
+                store.callbacks,
+                own: callbacks,
+                others: others.values.reduce(into: []) { $0.formUnion($1.callbacks) }
+            ),
             alongside: alongside
         )
     }
@@ -196,7 +206,9 @@ extension ObjectContext {
         pending.release()
         switch result {
         case .success: pending.callbacks.run()
-        case .failure: if !isEnded { store.callbacks.putBack(pending.callbacks) }
+        case .failure:
+            pending.callbacks.release()
+            if isEnded { dropCallbacks(includesSaved: true) }
         }
         guard !isEnded else { return }
         observers?.noteChanges()

@@ -45,6 +45,8 @@ struct PreparedSave {
 struct PreparedLayer: Sendable {
     /// The frozen segments.
     let segments: Set<Int>
+    /// The callbacks of these changes.
+    let callbacks: Set<Int>
     /// The rows of the absorbing objects, by entity.
     let mergeTargets: [Int: any AnyRowChanges]
 }

@@ -17,10 +17,17 @@ extension ObjectContext {
         deleteEffects.effects = before?.deleteEffects ?? [:]
         if let before { undoing.history = before.undoHistory } else { undoing.history.removeAll() }
         hookQueue.states = before?.hookStates ?? [:]
-        dropCallbacks(after: before?.lastCallback ?? 0, includesSaved: includingSaved)
         for tracker in live.trackers { tracker?.discard() }
         for (entity, uses) in before?.usesAfterDelete ?? [:] { live.trackers[entity]?.usesAfterDelete = uses }
-        drop { includingSaved || $0.provenance == Provenance(id) }
+        var callbacks: [CommitCallbacks.Callback] = []
+        drop {
+            includingSaved || $0.provenance == Provenance(id)
+        } alongside: {
+            // In one step: a child that saves meanwhile keeps both its changes and their callbacks.
+            callbacks = dropCallbacks(after: before?.lastCallback ?? 0, includesSaved: includingSaved)
+        }
+        // Their bodies are released after this, outside of the lock.
+        withExtendedLifetime(callbacks) {}
     }
 
     /// Drops this context's own edits of these objects only, so that the other objects can be saved.
@@ -60,8 +67,14 @@ extension ObjectContext {
     /// Removes changes from this context's layer and rebases all changes above onto the remaining state. In a
     /// savepoint, changes from before it stay. The deletes of ``ContextUndo/returningDeletes`` return to the layer.
     ///
-    /// - Parameter keeping: the rows whose changes stay in the dropped segments; by default none.
-    func drop(_ isDropped: (ChangeSegment) -> Bool, keeping: (Int64) -> Bool = { _ in false }) {
+    /// - Parameters:
+    ///   - keeping: the rows whose changes stay in the dropped segments; by default none.
+    ///   - alongside: called before other contexts can change the layers. Not called if the store cannot be read.
+    func drop(
+        _ isDropped: (ChangeSegment) -> Bool,
+        keeping: (Int64) -> Bool = { _ in false },
+        alongside: () -> Void = {}
+    ) {
         defer { undoing.returningDeletes = [] }
         do {
             let held = undoing.heldSegments
@@ -72,7 +85,8 @@ extension ObjectContext {
                     keeping: keeping,
                     puttingBack: undoing.returningDeletes,
                     schema: store.schema,
-                    $0
+                    $0,
+                    alongside: alongside
                 )
             }
         } catch {
@@ -90,9 +104,11 @@ extension LayerRegistry {
         keeping: (Int64) -> Bool,
         puttingBack deletes: [CancelledDeletes] = [],
         schema: Schema,
-        _ reading: LayerReading
+        _ reading: LayerReading,
+        alongside: () -> Void = {}
     ) throws -> Bool? {
         try rebasing(onto: reading, schema, by: context) { state in
+            alongside()
             var dropped: [[Int: any AnyRowChanges]] = []
             var kept: [ChangeSegment] = []
             var hasGapBelow = false

@@ -20,7 +20,7 @@ struct PendingCommit: Sendable {
     /// The names of contexts, for messages.
     let names: @Sendable (Int) -> String
     /// The callbacks that run after the commit.
-    let callbacks: [CommitCallbacks.Callback]
+    let callbacks: TakenCallbacks
     /// An engine's work in the same transaction, after the commit.
     let alongside: EngineWork?
 

@@ -38,6 +38,7 @@ extension LayerRegistry {
                     }
                 }
             }
+            commit.callbacks.holdSaved(by: commit.committer)
             state.frozen.count(segments)
             state.read.count(known)
             return (layers, TakenSegments(path: path, segments: segments, known: known))
@@ -56,7 +57,10 @@ extension LayerRegistry {
     }
 
     /// Holds the segments of these contexts in place while a commit takes them.
-    func freeze(_ contexts: [Int]) -> [Int: Set<Int>] {
+    func freeze(_ contexts: [Int]) -> [Int: Set<Int>] { freeze(contexts) {}.segments }
+
+    /// Holds the segments of these contexts in place, and calls a function before other contexts can change the layers.
+    func freeze<Value: Sendable>(_ contexts: [Int], _ body: () -> Value) -> (segments: [Int: Set<Int>], value: Value) {
         state.withLock { state in
             var result: [Int: Set<Int>] = [:]
             for context in contexts {
@@ -64,7 +68,7 @@ extension LayerRegistry {
                 result[context] = Set(segments)
                 state.frozen.count(segments)
             }
-            return result
+            return (result, body())
         }
     }
 

@@ -1,12 +1,15 @@
 extension LayerRegistry {
     /// Moves a context's segments to its parent, by reference. If the layers have changed from `layers`, it does
     /// nothing and returns false.
+    ///
+    /// - Parameter moved: called with the parent, before any other context can see or commit the segments there.
     func moveUp(
         from context: Int,
         expecting layers: LayerSnapshot,
         edits: [Int: any LayerEdits],
         schema: Schema,
-        _ reading: LayerReading
+        _ reading: LayerReading,
+        moved: (_ parent: Int) -> Void
     ) throws -> Bool {
         let path = layers.path(to: context)
         let isMoved = try rebasing(onto: reading, schema, by: context) { state in
@@ -45,6 +48,7 @@ extension LayerRegistry {
                 state.layers.rebaseAll(segment.parts, in: others, schema, reading: reading.connection)
                 state.log.record(.layer(parent), segment.parts)
             }
+            moved(parent)
             return true
         }
         return isMoved ?? false

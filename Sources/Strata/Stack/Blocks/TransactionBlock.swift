@@ -136,7 +136,12 @@ final class TransactionBlock<Value: Sendable>: TaskExecutor, @unchecked Sendable
         attempt?.thaw()
         if case .success(let (_, commit))? = outcome {
             commit.release()
-            if isCommitted { commit.callbacks.run() } else { scope.noteFailure() }
+            if isCommitted {
+                commit.callbacks.run()
+            } else {
+                commit.callbacks.release()
+                scope.noteFailure()
+            }
         }
         let scope = scope
         if isBegun { executor.sync { scope.handle.owner.assumeIsolated { $0.endTransaction(scope) } } }
