@@ -47,7 +47,7 @@ final class LockKeeper: Sendable {
     /// The node does not need the lock any more.
     func end() { state.withLock { $0.start = nil } }
 
-    /// There is no timer between locks.
+    /// A timer runs only while the node has the lock.
     private func schedule(_ state: inout State) {
         if state.isScheduled { return }
         state.isScheduled = true
