@@ -24,15 +24,12 @@ import Testing
             (.max, Self.bytes([1_844, 6_744, 737, 955, 1_615], weight: 4)),
         ]
         for (number, expected) in cases {
-            var bytes: [UInt8] = []
-            PostgresNumeric.append(number, isNegative: false, to: &bytes)
+            let bytes = PostgresNumeric.bytes(of: number, isNegative: false)
             #expect(bytes == expected, "\(number)")
-            #expect(PostgresNumeric.size(of: number) == expected.count)
             #expect(try Self.value(bytes) == number.storedValue)
         }
         for number in [-1, Int64.min, -10_000] {
-            var bytes: [UInt8] = []
-            PostgresNumeric.append(number.magnitude, isNegative: true, to: &bytes)
+            let bytes = PostgresNumeric.bytes(of: number.magnitude, isNegative: true)
             #expect(try Self.value(bytes) == .integer(number))
         }
         // PostgreSQL leaves out zeros at the end.

@@ -8,7 +8,6 @@ import Strata
 struct PostgresArray: Sendable {
     private let table: String
     private let column: HomeTable.Column
-    private let columnType: PostgresColumnType
     private var count: Int32 = 0
     private var hasNull = false
     private var elements: [UInt8] = []
@@ -16,9 +15,9 @@ struct PostgresArray: Sendable {
     init(of column: HomeTable.Column, in table: String) {
         self.table = table
         self.column = column
-        columnType = PostgresColumnType(column)
     }
 
+    private var columnType: PostgresColumnType { PostgresColumnType(column) }
     var type: Oid { columnType.arrayID }
     var byteCount: Int { elements.count }
 
@@ -60,8 +59,9 @@ struct PostgresArray: Sendable {
     }
 
     private mutating func append(_ magnitude: UInt64, isNegative: Bool) {
-        elements.append(bigEndian: Int32(PostgresNumeric.size(of: magnitude)))
-        PostgresNumeric.append(magnitude, isNegative: isNegative, to: &elements)
+        let bytes = PostgresNumeric.bytes(of: magnitude, isNegative: isNegative)
+        elements.append(bigEndian: Int32(bytes.count))
+        elements.append(contentsOf: bytes)
     }
 
     /// Writes the array.

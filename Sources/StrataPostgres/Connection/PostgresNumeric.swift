@@ -11,26 +11,18 @@ enum PostgresNumeric {
     private static let positive: UInt16 = 0
     private static let negative: UInt16 = 0x4000
 
-    /// Appends a number.
-    static func append(_ magnitude: UInt64, isNegative: Bool, to bytes: inout [UInt8]) {
+    /// The bytes of a number.
+    static func bytes(of magnitude: UInt64, isNegative: Bool) -> [UInt8] {
         var digits: [UInt16] = []
         var rest = magnitude
         while rest > 0 {
             digits.append(UInt16(rest % base))
             rest /= base
         }
-        bytes.append(bigEndian: UInt16(digits.count))
-        bytes.append(bigEndian: UInt16(max(digits.count, 1) - 1))
-        bytes.append(bigEndian: isNegative ? negative : positive)
-        bytes.append(bigEndian: UInt16(0))
-        for digit in digits.reversed() { bytes.append(bigEndian: digit) }
-    }
-
-    /// The number of bytes that ``append(_:isNegative:to:)`` appends.
-    static func size(of magnitude: UInt64) -> Int {
-        var (count, rest) = (4, magnitude)
-        while rest > 0 { (count, rest) = (count + 1, rest / base) }
-        return count * MemoryLayout<UInt16>.size
+        let head = [UInt16(digits.count), UInt16(max(digits.count, 1) - 1), isNegative ? negative : positive, 0]
+        var bytes: [UInt8] = []
+        for part in head + digits.reversed() { bytes.append(bigEndian: part) }
+        return bytes
     }
 
     /// A number in the form in which Strata stores it: an integer or, beyond `Int64.max`, a blob.

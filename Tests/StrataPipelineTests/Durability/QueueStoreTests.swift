@@ -44,17 +44,29 @@ import Testing
         try await harness.close()
     }
 
-    @Test("A store that other connections keep busy does not fail an operation")
-    func busy() async throws {
-        let folder = try ScratchFolder()
+    /// Runs the operation A of a pipeline, and then lets another stack hold the writer of the store.
+    private func runBesideWriter(
+        in folder: ScratchFolder
+    ) async throws -> (harness: PipelineHarness, other: ContextStack, writer: HeldWriter) {
         let location = StoreLocation.sqlite(folder.file("s.sqlite"))
         let harness = try await PipelineHarness.open(location, busyTimeout: 0.05)
         let other = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
         try await harness.commit(["A"])
         try await harness.play([.resume("A")])
-        let writer = await HeldWriter(other)
+        return (harness, other, await HeldWriter(other))
+    }
+
+    /// How often the store has refused a pass or a commit.
+    private static func refusals(_ events: [PipelineEvent]) -> Int {
+        events.count { if case .storeFailed = $0 { true } else { false } }
+    }
+
+    @Test("A store that other connections keep busy does not fail an operation")
+    func busy() async throws {
+        let folder = try ScratchFolder()
+        let (harness, other, writer) = try await runBesideWriter(in: folder)
         async let end: Void = harness.end("A")
-        try await harness.log.wait { events in events.contains { if case .storeFailed = $0 { true } else { false } } }
+        try await harness.log.wait { Self.refusals($0) > 0 }
         writer.release()
         // The engine tries again every second until the other stack has released its lock.
         while harness.log.finished.isEmpty {
@@ -71,20 +83,12 @@ import Testing
     @Test("An outcome that a busy store has refused is written when the pipeline is closed")
     func closedWhileBusy() async throws {
         let folder = try ScratchFolder()
-        let location = StoreLocation.sqlite(folder.file("s.sqlite"))
-        let harness = try await PipelineHarness.open(location, busyTimeout: 0.05)
-        let other = try await ContextStack.open(location, models: Pipeline.models, stack: .rootOnly)
-        try await harness.commit(["A"])
-        try await harness.play([.resume("A")])
-        let writer = await HeldWriter(other)
+        let (harness, other, writer) = try await runBesideWriter(in: folder)
         async let end: Void = harness.end("A")
-        @Sendable func refusals(_ events: [PipelineEvent]) -> Int {
-            events.count { if case .storeFailed = $0 { true } else { false } }
-        }
-        try await harness.log.wait { refusals($0) == 1 }
+        try await harness.log.wait { Self.refusals($0) == 1 }
         let closing = Task { await harness.pipeline.close() }
         // The passes of the closing are refused too.
-        try await harness.log.wait { refusals($0) == 3 }
+        try await harness.log.wait { Self.refusals($0) == 3 }
         writer.release()
         await closing.value
         try await end
@@ -126,12 +130,9 @@ import Testing
         for await _ in begun {}
         let writer = await HeldWriter(other)
         open.finish()
-        @Sendable func refusals(_ events: [PipelineEvent]) -> Int {
-            events.count { if case .storeFailed = $0 { true } else { false } }
-        }
         // The engine tries again every second until the other stack has released its lock.
         for count in 1...2 {
-            try await log.wait { refusals($0) == count }
+            try await log.wait { Self.refusals($0) == count }
             await clock.waitForAlarm(after: .seconds(1))
             if count == 2 { writer.release() }
             clock.advance(by: .seconds(1))
