@@ -28,11 +28,11 @@ enum StoreFile {
             try requireWritable(folder, of: path)
             return true
         }
-        _ = try checkedHeader(of: path, info)
+        let header = try checkedHeader(of: path, info)
         try requireWritable(path, of: path)
         // The journal is beside the file itself, not beside a symbolic link to it.
         try requireWritable(folder(ofReal: try realPath(of: path)), of: path)
-        return info.st_size == 0
+        return header.isEmpty
     }
 
     /// The way to open a file that is only read.
@@ -104,7 +104,7 @@ enum StoreFile {
         return url.path
     }
 
-    /// The header of a file that may be a store; empty if the file is empty.
+    /// The header of a file that may be a store; empty if the file is empty, or SQLite will empty it.
     private static func checkedHeader(of path: String, _ info: stat) throws -> Data {
         guard info.st_mode & S_IFMT != S_IFDIR else {
             throw StrataError(.cannotOpen, "'\(path)' is a folder. Name a file in it.")
@@ -113,9 +113,24 @@ enum StoreFile {
         guard info.st_mode & S_IFMT == S_IFREG else {
             throw StrataError(.cannotOpen, "'\(path)' is a pipe or a device. Name a file.")
         }
+        if info.st_size > 0, isUnfinished(try realPath(of: path)) { return Data() }
         let header = try header(of: path, size: Int64(info.st_size))
         try inspect(header: header, path: path)
         return header
+    }
+
+    /// Whether the first transaction on a file has not ended, because its process was killed or the power failed. The
+    /// file then has any bytes, and SQLite empties it before the first read.
+    ///
+    /// The journal of the transaction has the number of pages that the file had before. SQLite overwrites or removes
+    /// the beginning of the journal when the transaction ends. See "The Rollback Journal" in
+    /// https://www.sqlite.org/fileformat2.html
+    private static func isUnfinished(_ path: String) -> Bool {
+        guard let journal = FileHandle(forReadingAtPath: path + "-journal") else { return false }
+        defer { try? journal.close() }
+        guard let header = try? journal.read(upToCount: 20), header.count == 20 else { return false }
+        let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+        return header.starts(with: magic) && header[16..<20].allSatisfy { $0 == 0 }
     }
 
     /// The path without symbolic links.
@@ -184,14 +199,7 @@ enum StoreFile {
             header[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int64($1) }
         }
         let (version, application) = (number(at: 60), number(at: 68))
-        guard application == applicationID else {
-            throw StrataError(
-                .notAStore,
-                "'\(path)' is a database of another program, and was left as it is. Name another file, or pass a "
-                    + "DatabasePool to keep Strata's tables beside your own."
-            )
-            .because(.otherProgram)
-        }
+        guard application == applicationID else { throw otherProgram(path) }
         guard version <= formatVersion else {
             throw StrataError(
                 .newerStore,
@@ -205,6 +213,15 @@ enum StoreFile {
                 "The header of '\(path)' is damaged (\(fault)), and the file was left as it is. Restore a backup of it."
             )
         }
+    }
+
+    static func otherProgram(_ path: String) -> StrataError {
+        StrataError(
+            .notAStore,
+            "'\(path)' is a database of another program, and was left as it is. Name another file, or pass a "
+                + "DatabasePool to keep Strata's tables beside your own."
+        )
+        .because(.otherProgram)
     }
 
     /// A field of a store's header that SQLite does not accept; nil if SQLite accepts all fields.

@@ -112,15 +112,11 @@ struct StoreOpening {
         // No other program reads the declarations of a temporary store.
         let models = isTemporary || schema.isPartial ? nil : try ModelRecord(schema)
         return try whileBusy(for: configuration.busyTimeout) {
-            let isNew = try StoreFile.inspect(url)
-            if isNew, schema.isPartial { throw StoreSchema.noStoreForPart }
+            if try StoreFile.inspect(url), schema.isPartial { throw StoreSchema.noStoreForPart }
             let queue = try DatabaseQueue(path: url.path, configuration: settings)
             return try queue.inDatabase { db in
                 try db.setCacheSize(configuration.writerCacheSize)
-                if isNew {
-                    // The journal mode is not WAL yet, so the file itself has all of it.
-                    try Self.writeHeader(on: db)
-                }
+                try Self.writeHeader(ifEmpty: db, at: url.path)
                 let limit = isTemporary ? nil : Self.turnLimit(busyTimeout: configuration.busyTimeout)
                 return try prepare(db, queue, isOwned: true, models: models, turnLimit: limit) { connection in
                     guard try connection.value("PRAGMA journal_mode = WAL") == .text("wal") else {
@@ -177,11 +173,19 @@ struct StoreOpening {
         }
     }
 
-    /// Makes an empty file one that is recognised as a store.
-    static func writeHeader(on db: Database) throws {
+    /// Makes an empty database one that is recognised as a store.
+    ///
+    /// Only SQLite knows whether a database is empty. If a process was killed while it created the file, the file has
+    /// pages until SQLite rolls its transaction back.
+    ///
+    /// - Throws: `notAStore` if the database is neither empty nor a store.
+    static func writeHeader(ifEmpty db: Database, at path: String) throws {
         // One transaction, so that other processes see an empty file or a store. It is deferred, because the vacuum mode
         // must be set before the first page is written. With this mode, free pages can be returned in portions.
         try db.inTransaction(.deferred) {
+            if try Int64.fetchOne(db, sql: "PRAGMA application_id") == StoreFile.applicationID { return .commit }
+            guard try Int64.fetchOne(db, sql: "PRAGMA page_count") == 0 else { throw StoreFile.otherProgram(path) }
+            // The journal mode is not WAL yet, so the file itself has all of it.
             try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
             try db.execute(sql: "PRAGMA application_id = \(StoreFile.applicationID)")
             try db.execute(sql: MigrationSQL.setFormat(StoreFile.formatVersion))

@@ -32,20 +32,40 @@ extension CrashCommands {
     /// - Parameter step: the process is killed at this step, counted among those of its kind. With nil it is never
     ///   killed.
     static func groups(_ path: String, seed: Int, killAt step: (kind: String, number: Int)?) async throws {
-        guard follow_transactions() != 0 else {
-            throw StrataError(.invalidState, "The steps of transactions cannot be counted here.")
-        }
+        try followTransactions()
         let stack = try await openSharedWork(path)
         let handles = try (0..<SharedWork.participantCount).map { _ in try stack.create(.private) }
         // Waits for the transaction that reserves the stack's ids. A background thread runs it.
         _ = try stack.newID(for: Receipt.self)
-        guard kill_before_step_of_transaction(step?.kind ?? "", step?.number ?? 0) != 0 else {
-            throw StrataError(.invalidState, "'\(step?.kind ?? "")' is not a kind of step.")
-        }
+        try countSteps(killAt: step)
         for turns in SharedWork.groups(seed: UInt64(bitPattern: Int64(seed))) {
             try await commit(turns, in: handles, of: stack)
         }
         try await stack.close()
+        acknowledgeSteps()
+    }
+
+    /// Creates a store like ``open(_:)``, and acknowledges the steps like ``groups(_:seed:killAt:)``.
+    static func create(_ path: String, killAt step: (kind: String, number: Int)?) async throws {
+        try followTransactions()
+        try countSteps(killAt: step)
+        try await open(path)
+        acknowledgeSteps()
+    }
+
+    private static func followTransactions() throws {
+        guard follow_transactions() != 0 else {
+            throw StrataError(.invalidState, "The steps of transactions cannot be counted here.")
+        }
+    }
+
+    private static func countSteps(killAt step: (kind: String, number: Int)?) throws {
+        guard kill_before_step_of_transaction(step?.kind ?? "", step?.number ?? 0) != 0 else {
+            throw StrataError(.invalidState, "'\(step?.kind ?? "")' is not a kind of step.")
+        }
+    }
+
+    private static func acknowledgeSteps() {
         let steps = (0..<step_kind_count()).map { "\(String(cString: step_kind($0)))=\(step_count($0))" }
         acknowledge("done " + steps.joined(separator: ","))
     }

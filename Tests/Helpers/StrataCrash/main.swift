@@ -35,6 +35,8 @@ do {
     case "migrate": try await CrashCommands.migrate(path)
     case "memory": try await CrashCommands.memory()
     case "soak": try await SoakProcess.run(path, seed: number, steps: numbers[1])
+    case "create":
+        try await CrashCommands.create(path, killAt: arguments.count > 4 ? (kind: arguments[4], number: number) : nil)
     case "open": try await CrashCommands.open(path)
     case "drain": try await CrashCommands.drain(path)
     case "limited": try await CrashCommands.limited(path, limit: number, rate: numbers[1])

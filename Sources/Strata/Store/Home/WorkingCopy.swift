@@ -341,7 +341,7 @@ struct WorkingCopy {
                 // A file that is not complete is discarded, so it needs neither a journal nor flushes.
                 try connection.execute("PRAGMA synchronous = OFF")
                 _ = try connection.value("PRAGMA journal_mode = MEMORY")
-                try StoreOpening.writeHeader(on: db)
+                try StoreOpening.writeHeader(ifEmpty: db, at: file.path)
                 try connection.execute("BEGIN IMMEDIATE")
                 try StoreSchema.createTables(
                     of: description,
