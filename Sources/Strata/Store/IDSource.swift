@@ -4,9 +4,9 @@ import Synchronization
 /// Hands out ids from ranges that the store reserves durably, so that an id is never used twice.
 ///
 /// Isolation: any. Taking an id is a lock and an addition. A background queue reserves ranges: the first one when the
-/// store is opened, the next one when half of a range is used. If no id is left, a transaction that takes ids reserves
-/// a range for itself, and other callers wait for the writer. The main actor waits for the first range only. Later it
-/// gets `busy`.
+/// store is opened, the next one when half of a range is used. The writer reserves a range before a transaction if the
+/// queue was not fast enough. If no id is left after all, a transaction that takes ids reserves a range for itself, and
+/// other callers wait for the writer. The main actor waits for the first range only. Later it gets `busy`.
 final class IDSource: Sendable {
     private struct State {
         var range: Range<Int64> = 1..<1
@@ -14,9 +14,17 @@ final class IDSource: Sendable {
         var following: [Range<Int64>] = []
         var isFetching = false
         var hasFetched = false
-        var reserve: (@Sendable (Int64) throws -> Int64)?
+        var reserve: Reservation?
         var isInTransaction: @Sendable () -> Bool = { false }
+
+        var isEmpty: Bool { range.isEmpty && following.isEmpty }
+        /// Whether the range after the present one is due.
+        var isLow: Bool { following.isEmpty && range.count < rangeSize / 2 }
     }
+
+    /// Reserves a number of ids and returns the first one. Waits for the writer if another thread holds it. If the ids
+    /// are not needed any more then, reserves nothing, and returns nil.
+    typealias Reservation = @Sendable (_ count: Int64, _ areNeeded: () -> Bool) throws -> Int64?
 
     /// Enough ids for the inserts of a program during a long write. A store can be opened 268 million times.
     static let rangeSize: Int64 = 1 << 20
@@ -34,12 +42,7 @@ final class IDSource: Sendable {
     ///
     /// - Parameters:
     ///   - isInTransaction: whether the running thread is in a transaction of the writer.
-    ///   - reserve: reserves a number of ids and returns the first one. It waits for the writer if another thread holds
-    ///     it.
-    func start(
-        isInTransaction: @escaping @Sendable () -> Bool,
-        _ reserve: @escaping @Sendable (Int64) throws -> Int64
-    ) {
+    func start(isInTransaction: @escaping @Sendable () -> Bool, _ reserve: @escaping Reservation) {
         state.withLock { state in
             state.reserve = reserve
             state.isInTransaction = isInTransaction
@@ -68,7 +71,7 @@ final class IDSource: Sendable {
                 if state.range.isEmpty, !state.following.isEmpty { state.range = state.following.removeFirst() }
                 guard let id = state.range.first else { return nil }
                 state.range = (id + 1)..<state.range.upperBound
-                if state.range.count < Self.rangeSize / 2, state.following.isEmpty, !state.isFetching {
+                if state.isLow, !state.isFetching {
                     state.isFetching = true
                     fetchLater()
                 }
@@ -83,24 +86,24 @@ final class IDSource: Sendable {
         queue.async { [self] in
             defer { state.withLock { $0.isFetching = false } }
             // An error here occurs again when an id is needed and the range is empty. The caller gets the error then.
-            try? fetchIfGone()
+            try? fetch(if: \.isLow)
         }
     }
 
     private func fetchNow() throws {
         // The queue may be waiting for the transaction of this thread.
-        if state.withLock({ $0.isInTransaction })() { return try fetch() }
-        guard MainExecutor.isCurrent else { return try queue.sync { try fetchIfEmpty() } }
+        if state.withLock({ $0.isInTransaction })() { return try fetch(if: \.isEmpty) }
+        guard MainExecutor.isCurrent else { return try queue.sync { try fetch(if: \.isEmpty) } }
         let choice = state.withLock { state -> Choice in
             // A range may have arrived since this call found none.
-            if !state.range.isEmpty || !state.following.isEmpty { return .retry }
+            if !state.isEmpty { return .retry }
             guard state.hasFetched else { return .wait }
             defer { state.isFetching = true }
             return .refuse(startsFetch: !state.isFetching)
         }
         switch choice {
         case .retry: return
-        case .wait: try queue.sync { try fetchIfEmpty() }
+        case .wait: try queue.sync { try fetch(if: \.isEmpty) }
         case .refuse(let startsFetch):
             if startsFetch { fetchLater() }
             throw StrataError(
@@ -120,19 +123,21 @@ final class IDSource: Sendable {
         case refuse(startsFetch: Bool)
     }
 
-    /// Fetches the range after the present one. Runs on the queue. Another caller may have fetched it meanwhile.
-    private func fetchIfGone() throws {
-        if state.withLock({ $0.following.isEmpty }) { try fetch() }
+    /// Fetches a range before a transaction that may need it. If the transaction reserved it and failed, the
+    /// reservation would be gone, and another process could reserve the same range.
+    ///
+    /// Isolation: the writer, outside of a transaction.
+    func fetchBeforeTransaction() {
+        guard state.withLock({ $0.isLow }) else { return }
+        // An error here occurs again in the transaction.
+        try? fetch(if: \.isLow)
     }
 
-    /// Fetches a range for a caller that has found no id. Runs on the queue.
-    private func fetchIfEmpty() throws {
-        if state.withLock({ $0.range.isEmpty && $0.following.isEmpty }) { try fetch() }
-    }
-
-    private func fetch() throws {
+    /// Fetches a range, unless another caller has fetched it meanwhile.
+    private func fetch(if isNeeded: @escaping @Sendable (State) -> Bool) throws {
         guard let reserve = state.withLock({ $0.reserve }) else { throw Store.closedError }
-        let first = try reserve(Self.rangeSize)
+        let areNeeded = { [self] in state.withLock { isNeeded($0) } }
+        guard areNeeded(), let first = try reserve(Self.rangeSize, areNeeded) else { return }
         state.withLock { state in
             state.following.append(first..<(first + Self.rangeSize))
             state.hasFetched = true

@@ -96,8 +96,12 @@ final class Store: Sendable {
         } else {
             ids.start { [writer] in
                 writer.isOnLeadingThread
-            } _: { [writer] count in
-                try writer.reserveIDs(count)
+            } _: { [writer] count, areNeeded in
+                try writer.reserveIDs(count, if: areNeeded)
+            }
+            // The ids of a home are not part of the transactions.
+            if writer.follower == nil {
+                writer.beforeTransactions { [weak ids] in ids?.fetchBeforeTransaction() }
             }
         }
     }

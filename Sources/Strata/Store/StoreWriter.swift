@@ -11,6 +11,10 @@ import Synchronization
 ///
 /// Isolation: any.
 final class StoreWriter: Sendable {
+    private struct Preparation {
+        var run: (@Sendable () -> Void)?
+    }
+
     private let database: any DatabaseWriter
     /// Whether only Strata uses the database, so that no GRDB observer needs notifications of writes.
     let isOwned: Bool
@@ -36,6 +40,8 @@ final class StoreWriter: Sendable {
     private let transactions = Atomic(0)
     /// See ``WriteGroup/timeLimit``. Tests set another one.
     let timeLimit = Mutex(WriteGroup.timeLimit)
+    /// Called before each transaction with writes of this process, inside the database's writer.
+    private let preparation = Mutex(Preparation())
     /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
     /// Nil if no other process writes, or if processes write without turns. Used inside the database's writer.
@@ -197,6 +203,7 @@ final class StoreWriter: Sendable {
         _ group: WriteGroup,
         _ next: (WriteGroup) -> WaitingWrite?
     ) {
+        preparation.withLock { $0 }.run?()
         leader.store(Self.thread, ordering: .relaxed)
         defer { leader.store(0, ordering: .relaxed) }
         var group = group
@@ -411,9 +418,17 @@ final class StoreWriter: Sendable {
         database.writeWithoutTransaction { _ in connection.use { $0.homeIDs = ids } }
     }
 
+    /// Sets the function that is called before each transaction with writes, outside of transactions.
+    func beforeTransactions(_ body: @escaping @Sendable () -> Void) {
+        preparation.withLock { $0.run = body }
+    }
+
     /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part
     /// of it.
-    func reserveIDs(_ count: Int64) throws -> Int64 {
+    ///
+    /// - Parameter areNeeded: asked when this process has the writer. If it returns false, nothing is reserved, and the
+    ///   result is nil.
+    func reserveIDs(_ count: Int64, if areNeeded: () -> Bool = { true }) throws -> Int64? {
         if let follower { return try follower.reserveIDs(count) }
         do {
             // A block is on another queue than the database's, which would wait for the block.
@@ -421,6 +436,7 @@ final class StoreWriter: Sendable {
             // A reservation waits without a place among the writes.
             if blockWatch.hasBlock { noteWaiting() }
             return try database.unsafeReentrantWrite { db in
+                guard areNeeded() else { return nil }
                 var first: Int64 = 0
                 try connection.use { connection in
                     if let trace = connection.trace { trace.context = nil }

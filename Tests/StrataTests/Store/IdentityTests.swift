@@ -36,7 +36,7 @@ import Testing
         var refusals: [any Error] = []
         for _ in 0..<20_000 {
             let source = IDSource(fingerprint: 1)
-            source.start(isInTransaction: { false }) { _ in 1 }
+            source.start(isInTransaction: { false }) { _, _ in 1 }
             do { _ = try source.take() } catch { refusals.append(error) }
             source.stop()
         }

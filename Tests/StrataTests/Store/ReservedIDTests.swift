@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import StoreModels
+import Synchronization
 import TestHomeTraits
 import Testing
 
@@ -66,6 +67,51 @@ import Testing
         try await stack.close()
         try otherPool?.close()
         try pool?.close()
+    }
+
+    /// Another process could reserve the ids of a failed transaction before this one reserves them again.
+    @Test(
+        "A transaction that begins before the first ids have arrived does not reserve them itself",
+        .aboutTheFile("expects that ids come from the file")
+    )
+    func beforeTransaction() async throws {
+        let folder = try ScratchFolder()
+        let stack = try await openBank(folder.file("early.sqlite"))
+        let (ids, writer) = (stack.core.engine.ids, stack.core.engine.writer)
+        ids.stop()
+        while (try? ids.take()) != nil {}
+        let reservations = Reservations()
+        ids.start {
+            writer.isOnLeadingThread
+        } _: { count, areNeeded in
+            // The background queue comes first, and is too slow.
+            if reservations.note(inTransaction: writer.isOnLeadingThread) == 1 { return nil }
+            return try writer.reserveIDs(count, if: areNeeded)
+        }
+        #expect(try await eventually { reservations.inTransaction.count == 1 })
+        try await stack.background { context in
+            let rows = (0..<2).lazy.map { _ in
+                _ = try! ids.take()
+                return Account(name: "twice", balance: 0).snapshot
+            }
+            #expect(throws: StrataError.self) { try context.batchInsert(rows) }
+        }
+        #expect(reservations.inTransaction == [false, false])
+        try await stack.close()
+    }
+
+    /// The calls that reserve ids: whether each was made inside a transaction.
+    private final class Reservations: Sendable {
+        private let calls = Mutex<[Bool]>([])
+        var inTransaction: [Bool] { calls.withLock { $0 } }
+
+        /// Returns the number of calls.
+        func note(inTransaction: Bool) -> Int {
+            calls.withLock {
+                $0.append(inTransaction)
+                return $0.count
+            }
+        }
     }
 
     @Test(

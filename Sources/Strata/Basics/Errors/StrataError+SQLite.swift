@@ -58,6 +58,13 @@ extension StrataError {
         case SQLITE_NOTADB:
             // Opening has found the header of a store in the file.
             self.init(.damagedStore, "The header of the file is damaged. Restore a backup of the file. \(reason)")
+        // SQLITE_READONLY_ROLLBACK
+        case SQLITE_READONLY where code == SQLITE_READONLY | (3 << 8):
+            self.init(
+                .cannotOpen,
+                "A process has ended in the middle of a transaction. Taking it back changes the file: open it once "
+                    + "without `isReadOnly`. \(reason)"
+            )
         case SQLITE_READONLY:
             self.init(
                 .readOnly,
