@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StoreModels
 import Strata
 import Testing
@@ -80,6 +81,37 @@ import Testing
         let url = try await Press.make(in: folder)
         try Press.change(url, "DELETE FROM strata_schema")
         try await expectRefusal(url, in: folder, "damagedStore")
+    }
+
+    @Test("A store in the middle of a transaction whose process has ended")
+    func unfinished() async throws {
+        let folder = try ScratchFolder()
+        let url = try await Press.make(in: folder)
+        try Press.change(url, "PRAGMA journal_mode = DELETE")
+        let queue = try DatabaseQueue(path: url.path)
+        let copy = folder.file("copy.sqlite")
+        try queue.inDatabase { db in
+            // With such a small cache, the transaction writes pages into the file before it ends.
+            try db.execute(sql: "PRAGMA cache_size = 1; BEGIN; CREATE TABLE many (number)")
+            try db.execute(
+                sql: """
+                    WITH RECURSIVE n (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n WHERE number < 50000) \
+                    INSERT INTO many SELECT number FROM n
+                    """
+            )
+            for end in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: url.path + end, toPath: copy.path + end)
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        try queue.close()
+        let before = try folder.image()
+        for arguments in [["inspect", copy.path], ["sql", copy.path, "SELECT 1"]] {
+            let run = await ToolRun(arguments)
+            #expect(run.status == 1, "\(arguments)")
+            #expect(run.messages.contains("a process has ended in the middle of a transaction"), "\(run.messages)")
+        }
+        #expect(try folder.image() == before)
     }
 
     @Test("A file with damaged pages ends with a message")

@@ -127,10 +127,16 @@ final class IDSource: Sendable {
     /// reservation would be gone, and another process could reserve the same range.
     ///
     /// Isolation: the writer, outside of a transaction.
-    func fetchBeforeTransaction() {
-        guard state.withLock({ $0.isLow }) else { return }
-        // An error here occurs again in the transaction.
-        try? fetch(if: \.isLow)
+    ///
+    /// - Throws: `busy`. The transaction would wait for the store once more.
+    func fetchBeforeTransaction(_ reserve: (Int64) throws -> Int64) throws {
+        guard state.withLock({ $0.isLow && $0.reserve != nil }) else { return }
+        do {
+            add(try reserve(Self.rangeSize))
+        } catch {
+            // Other errors occur again when an id is needed. A transaction that needs none may succeed.
+            if StrataError(grdb: error).code == .busy { throw error }
+        }
     }
 
     /// Fetches a range, unless another caller has fetched it meanwhile.
@@ -138,6 +144,10 @@ final class IDSource: Sendable {
         guard let reserve = state.withLock({ $0.reserve }) else { throw Store.closedError }
         let areNeeded = { [self] in state.withLock { isNeeded($0) } }
         guard areNeeded(), let first = try reserve(Self.rangeSize, areNeeded) else { return }
+        add(first)
+    }
+
+    private func add(_ first: Int64) {
         state.withLock { state in
             state.following.append(first..<(first + Self.rangeSize))
             state.hasFetched = true

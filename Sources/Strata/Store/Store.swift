@@ -101,7 +101,7 @@ final class Store: Sendable {
             }
             // The ids of a home are not part of the transactions.
             if writer.follower == nil {
-                writer.beforeTransactions { [weak ids] in ids?.fetchBeforeTransaction() }
+                writer.beforeTransactions { [weak ids] in try ids?.fetchBeforeTransaction($0) }
             }
         }
     }

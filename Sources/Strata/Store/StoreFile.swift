@@ -65,15 +65,18 @@ enum StoreFile {
         }
         let header = try checkedHeader(of: path, info)
         guard !header.isEmpty else {
-            throw StrataError(
+            let error = StrataError(
                 .notAStore,
                 "'\(path)' is empty, and was left as it is. Open it without `isReadOnly` first, which creates the store."
             )
+            throw info.st_size == 0 ? error : error.because(.unfinishedTransaction)
         }
         // Without WAL mode, SQLite reads the file alone. See "File format version numbers" in
         // https://www.sqlite.org/fileformat2.html
         guard header[19] == 2 else { return .shared }
         let real = try realPath(of: path)
+        // The header may be that of a change to WAL mode that has not ended.
+        guard UnfinishedTransaction(on: real) == nil else { throw StrataError.unfinishedTransaction }
         let (hasJournal, hasIndex) = (access(real + "-wal", F_OK) == 0, access(real + "-shm", F_OK) == 0)
         if hasJournal, hasIndex { return .shared }
         if !hasJournal, info.st_mode & 0o222 == 0 { return .unchangeable }
@@ -113,24 +116,61 @@ enum StoreFile {
         guard info.st_mode & S_IFMT == S_IFREG else {
             throw StrataError(.cannotOpen, "'\(path)' is a pipe or a device. Name a file.")
         }
-        if info.st_size > 0, isUnfinished(try realPath(of: path)) { return Data() }
         let header = try header(of: path, size: Int64(info.st_size))
+        let unfinished = header.isEmpty ? nil : UnfinishedTransaction(on: try realPath(of: path))
+        guard let unfinished, unfinished.pagesBefore == 0 else {
+            try inspect(header: header, path: path)
+            return header
+        }
+        // SQLite will empty the file. The first transaction of a store writes one page. After a loss of power, the file
+        // may have its size and none of its bytes.
+        if info.st_size <= unfinished.pageSize, header.allSatisfy({ $0 == 0 }) { return Data() }
         try inspect(header: header, path: path)
-        return header
+        guard info.st_size <= unfinished.pageSize, header[18] == 1 else {
+            throw StrataError(
+                .cannotOpen,
+                "'\(path)' is a store, and '-journal' beside it says that the file was empty. SQLite would empty it again, "
+                    + "so it was left as it is. If the store was copied to this place, remove the file '-journal'."
+            )
+        }
+        return Data()
     }
 
-    /// Whether the first transaction on a file has not ended, because its process was killed or the power failed. The
-    /// file then has any bytes, and SQLite empties it before the first read.
+    /// A transaction that has not ended, because its process was killed, the power failed, or it still runs. SQLite takes
+    /// the transaction of an ended process back before the first read.
     ///
-    /// The journal of the transaction has the number of pages that the file had before. SQLite overwrites or removes
-    /// the beginning of the journal when the transaction ends. See "The Rollback Journal" in
-    /// https://www.sqlite.org/fileformat2.html
-    private static func isUnfinished(_ path: String) -> Bool {
-        guard let journal = FileHandle(forReadingAtPath: path + "-journal") else { return false }
-        defer { try? journal.close() }
-        guard let header = try? journal.read(upToCount: 20), header.count == 20 else { return false }
-        let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
-        return header.starts(with: magic) && header[16..<20].allSatisfy { $0 == 0 }
+    /// In WAL mode, transactions do not have such a journal. SQLite removes the journal or overwrites its beginning
+    /// when the transaction ends. See "The Rollback Journal" in https://www.sqlite.org/fileformat2.html
+    private struct UnfinishedTransaction {
+        /// The number of pages that the file had before.
+        let pagesBefore: Int64
+        /// The size of pages in bytes.
+        let pageSize: Int64
+
+        /// Reads the journal beside a file; nil without such a transaction.
+        init?(on path: String) {
+            let journal = path + "-journal"
+            var info = stat()
+            // SQLite ignores shorter journals. Opening a pipe waits for a writer, perhaps forever.
+            guard stat(journal, &info) == 0, info.st_mode & S_IFMT == S_IFREG, info.st_size >= 512,
+                let file = FileHandle(forReadingAtPath: journal)
+            else { return nil }
+            defer { try? file.close() }
+            guard let header = try? file.read(upToCount: 28), header.count == 28 else { return nil }
+            let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
+            let sectorSize = StoreFile.number(at: 20, in: header)
+            let pageSize = StoreFile.number(at: 24, in: header)
+            guard header.starts(with: magic), (32...65_536).contains(sectorSize), sectorSize & (sectorSize - 1) == 0,
+                (512...65_536).contains(pageSize), pageSize & (pageSize - 1) == 0
+            else { return nil }
+            pagesBefore = StoreFile.number(at: 16, in: header)
+            self.pageSize = pageSize
+        }
+    }
+
+    /// The four bytes at an offset, as a number with the most significant byte first.
+    private static func number(at offset: Int, in header: Data) -> Int64 {
+        header[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int64($1) }
     }
 
     /// The path without symbolic links.
@@ -146,12 +186,14 @@ enum StoreFile {
         path.splitAtLast("/").map { $0.before.isEmpty ? "/" : $0.before } ?? "."
     }
 
-    /// The first hundred bytes of a file, read through SQLite.
+    /// The first hundred bytes of a file, read through SQLite; none if the file is empty.
     ///
     /// If this process opened the file itself and closed it, the system would drop all locks that the process has on
     /// the file. Other processes could then remove the journal while another stack of this process uses it. See "POSIX
     /// Advisory Locks" in https://www.sqlite.org/howtocorrupt.html
-    private static func header(of path: String, size: Int64) throws -> Data {
+    ///
+    /// - Parameter size: the size that the system has reported.
+    private static func header(of path: String, size reported: Int64) throws -> Data {
         var connection: OpaquePointer?
         let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
         // SQLite itself has read nothing and taken no lock, so closing changes nothing.
@@ -162,10 +204,18 @@ enum StoreFile {
         guard result == SQLITE_OK, let file, let methods = file.pointee.pMethods else {
             throw StrataError(sqlite: result, connection: connection)
         }
+        var size: Int64 = 0
+        let sizing = methods.pointee.xFileSize(file, &size)
+        guard sizing == SQLITE_OK else { throw StrataError(sqlite: sizing, connection: nil) }
         var bytes = [UInt8](repeating: 0, count: 100)
-        let count = Int(min(size, 100))
+        // SQLite takes a file of one byte for an empty one.
+        let count = Int(min(max(size, min(reported, 1)), 100))
         if count > 0 {
             let result = methods.pointee.xRead(file, &bytes, Int32(count), 0)
+            // SQLITE_IOERR_SHORT_READ: another process has emptied the file meanwhile.
+            guard result != SQLITE_IOERR | (2 << 8) else {
+                throw StrataError(.busy, "'\(path)' was emptied while it was opened. Open it again.")
+            }
             guard result == SQLITE_OK else { throw StrataError(sqlite: result, connection: nil) }
         }
         return Data(bytes.prefix(count))
@@ -195,10 +245,7 @@ enum StoreFile {
                 "'\(path)' is not an SQLite database, and was left as it is. Name another file."
             )
         }
-        func number(at offset: Int) -> Int64 {
-            header[offset..<(offset + 4)].reduce(0) { $0 << 8 | Int64($1) }
-        }
-        let (version, application) = (number(at: 60), number(at: 68))
+        let (version, application) = (number(at: 60, in: header), number(at: 68, in: header))
         guard application == applicationID else { throw otherProgram(path) }
         guard version <= formatVersion else {
             throw StrataError(
@@ -207,7 +254,7 @@ enum StoreFile {
                     + "\(formatVersion)), and was left as it is. Use that version."
             )
         }
-        if let fault = fault(of: header, schemaFormat: number(at: 44)) {
+        if let fault = fault(of: header, schemaFormat: number(at: 44, in: header)) {
             throw StrataError(
                 .damagedStore,
                 "The header of '\(path)' is damaged (\(fault)), and the file was left as it is. Restore a backup of it."
@@ -228,9 +275,8 @@ enum StoreFile {
     ///
     /// SQLite reports such files as no database, or with an error that does not say that the file is damaged.
     private static func fault(of header: Data, schemaFormat: Int64) -> String? {
-        let field = Int(header[16]) << 8 | Int(header[17])
-        let pageSize = field == 1 ? 65_536 : field
-        guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return "its page size is \(field)" }
+        let pageSize = pageSize(of: header)
+        guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else { return "its page size is \(pageSize)" }
         guard header[18...19].allSatisfy({ (1...2).contains($0) }) else {
             return "its file format is \(header[18]) and \(header[19])"
         }
@@ -238,6 +284,12 @@ enum StoreFile {
             return "its page layout is unknown"
         }
         return schemaFormat > 4 ? "its schema format is \(schemaFormat)" : nil
+    }
+
+    /// The size of pages that a header gives, in bytes.
+    private static func pageSize(of header: Data) -> Int {
+        let field = Int(header[16]) << 8 | Int(header[17])
+        return field == 1 ? 65_536 : field
     }
 
     /// The place of ``StoreLocation/userData``.

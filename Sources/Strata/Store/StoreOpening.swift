@@ -213,14 +213,20 @@ struct StoreOpening {
 
     /// Retries while another process holds the file. SQLite does not wait by itself when it changes a new file's
     /// journal mode.
+    ///
+    /// A transaction seems to have no process if it ends while its journal is looked for, so this is tried again too, for
+    /// a tenth of a second.
     private func whileBusy<Value>(for seconds: TimeInterval, _ body: () throws -> Value) throws -> Value {
         let end = ContinuousClock.now + Self.duration(seconds)
+        let endOfDoubt = min(end, .now + .milliseconds(100))
         while true {
             do {
                 return try body()
             } catch {
                 if error is PassedError { throw error }
-                guard StrataError(grdb: error).code == .busy, ContinuousClock.now < end else { throw error }
+                let known = StrataError(grdb: error)
+                let isInDoubt = known.reason == .unfinishedTransaction
+                guard known.code == .busy || isInDoubt, .now < (isInDoubt ? endOfDoubt : end) else { throw error }
                 try cancellation.check()
                 usleep(2000)
             }

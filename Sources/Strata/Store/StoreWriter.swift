@@ -11,8 +11,9 @@ import Synchronization
 ///
 /// Isolation: any.
 final class StoreWriter: Sendable {
+    /// The work before a transaction with writes.
     private struct Preparation {
-        var run: (@Sendable () -> Void)?
+        var body: (@Sendable (_ reserve: (Int64) throws -> Int64) throws -> Void)?
     }
 
     private let database: any DatabaseWriter
@@ -40,7 +41,7 @@ final class StoreWriter: Sendable {
     private let transactions = Atomic(0)
     /// See ``WriteGroup/timeLimit``. Tests set another one.
     let timeLimit = Mutex(WriteGroup.timeLimit)
-    /// Called before each transaction with writes of this process, inside the database's writer.
+    /// See ``beforeTransactions(_:)``.
     private let preparation = Mutex(Preparation())
     /// Ids that a failed transaction has reserved. Used inside the database's writer.
     private let owedIDs = Exclusive(OwedIDs())
@@ -203,7 +204,6 @@ final class StoreWriter: Sendable {
         _ group: WriteGroup,
         _ next: (WriteGroup) -> WaitingWrite?
     ) {
-        preparation.withLock { $0 }.run?()
         leader.store(Self.thread, ordering: .relaxed)
         defer { leader.store(0, ordering: .relaxed) }
         var group = group
@@ -213,6 +213,7 @@ final class StoreWriter: Sendable {
         connection.use { connection in
             do {
                 guard !isClosed.load(ordering: .relaxed) else { throw Store.closedError }
+                try preparation.withLock { $0 }.body? { try reserveIDs($0, db, connection) }
                 if let trace = connection.trace { trace.context = first.context() }
                 transactions.add(1, ordering: .relaxed)
                 try transact(db, connection, joining) {
@@ -418,9 +419,12 @@ final class StoreWriter: Sendable {
         database.writeWithoutTransaction { _ in connection.use { $0.homeIDs = ids } }
     }
 
-    /// Sets the function that is called before each transaction with writes, outside of transactions.
-    func beforeTransactions(_ body: @escaping @Sendable () -> Void) {
-        preparation.withLock { $0.run = body }
+    /// Sets the function that is called inside the database's writer before each transaction with writes. If it throws,
+    /// the writes of the transaction fail.
+    ///
+    /// - Parameter body: gets a function that reserves a number of ids and returns the first one.
+    func beforeTransactions(_ body: @escaping @Sendable (_ reserve: (Int64) throws -> Int64) throws -> Void) {
+        preparation.withLock { $0.body = body }
     }
 
     /// Reserves a range of ids, and returns the first one. Inside a transaction of this writer, the reservation is part
@@ -437,19 +441,22 @@ final class StoreWriter: Sendable {
             if blockWatch.hasBlock { noteWaiting() }
             return try database.unsafeReentrantWrite { db in
                 guard areNeeded() else { return nil }
-                var first: Int64 = 0
-                try connection.use { connection in
-                    if let trace = connection.trace { trace.context = nil }
-                    try transact(db, connection) {
-                        first = try connection.reserveIDs(count)
-                        return []
-                    }
-                }
-                return first
+                return try connection.use { try reserveIDs(count, db, $0) }
             }
         } catch {
             throw StrataError(grdb: error)
         }
+    }
+
+    /// Reserves a range of ids in a separate transaction, inside the database's writer.
+    private func reserveIDs(_ count: Int64, _ db: Database, _ connection: Connection) throws -> Int64 {
+        if let trace = connection.trace { trace.context = nil }
+        var first: Int64 = 0
+        try transact(db, connection) {
+            first = try connection.reserveIDs(count)
+            return []
+        }
+        return first
     }
 
     private func reserveInTransaction(_ count: Int64) throws -> Int64 {

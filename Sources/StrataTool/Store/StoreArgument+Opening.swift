@@ -110,6 +110,11 @@ extension StoreArgument {
                     + "needs beside it. Run the command as the owner of the store. If it is a backup that does not "
                     + "change any more, remove all write permissions from the file (chmod a-w)."
             )
+        case .unfinishedTransaction:
+            return ToolError(
+                "'\(store)' cannot be read: a process has ended in the middle of a transaction, and taking it back "
+                    + "changes the file. Open the store with its program once."
+            )
         case .otherProgram:
             return ToolError(
                 "notAStore: '\(store)' is a database of another program, and was left as it is. Name a store."

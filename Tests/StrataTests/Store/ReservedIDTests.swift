@@ -76,7 +76,8 @@ import Testing
     )
     func beforeTransaction() async throws {
         let folder = try ScratchFolder()
-        let stack = try await openBank(folder.file("early.sqlite"))
+        let url = folder.file("early.sqlite")
+        let stack = try await openBank(url)
         let (ids, writer) = (stack.core.engine.ids, stack.core.engine.writer)
         ids.stop()
         while (try? ids.take()) != nil {}
@@ -88,7 +89,8 @@ import Testing
             if reservations.note(inTransaction: writer.isOnLeadingThread) == 1 { return nil }
             return try writer.reserveIDs(count, if: areNeeded)
         }
-        #expect(try await eventually { reservations.inTransaction.count == 1 })
+        #expect(try await eventually { !reservations.inTransaction.isEmpty })
+        let owed = try await nextID(in: url)
         try await stack.background { context in
             let rows = (0..<2).lazy.map { _ in
                 _ = try! ids.take()
@@ -96,8 +98,51 @@ import Testing
             }
             #expect(throws: StrataError.self) { try context.batchInsert(rows) }
         }
-        #expect(reservations.inTransaction == [false, false])
+        #expect(!reservations.inTransaction.contains(true))
+        #expect(try await nextID(in: url) == owed + IDSource.rangeSize)
         try await stack.close()
+    }
+
+    @Test("A commit without ids waits once for a store that is locked", .aboutTheFile("locks the file"))
+    func locked() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let stack = try await openBank(url, timeout: 0.5)
+        let ids = stack.core.engine.ids
+        ids.stop()
+        while (try? ids.take()) != nil {}
+        let other = try DatabaseQueue(path: url.path, configuration: .unsafe)
+        try other.inDatabase { db in try db.execute(sql: "BEGIN IMMEDIATE") }
+        let asked = Reservations()
+        ids.start {
+            false
+        } _: { _, _ in
+            _ = asked.note(inTransaction: false)
+            return nil
+        }
+        #expect(try await eventually { !asked.inTransaction.isEmpty })
+        let before = stack.transactionCount
+        try await stack.background { context in
+            try #require(try context.fetch(Account.all).first).balance += 1
+            let error = #expect(throws: StrataError.self) { try context.commit() }
+            #expect(error?.code == .busy)
+        }
+        // The transaction of the commit itself was not tried after the one for the ids.
+        #expect(stack.transactionCount == before)
+        try other.inDatabase { db in try db.execute(sql: "ROLLBACK") }
+        try await stack.background { context in
+            try #require(try context.fetch(Account.all).first).balance += 1
+            try context.commit()
+        }
+        try other.close()
+        try await stack.close()
+    }
+
+    /// The first id that no process has reserved.
+    private func nextID(in url: URL) async throws -> Int64 {
+        let queue = try DatabaseQueue(path: url.path, configuration: .waiting)
+        defer { try? queue.close() }
+        return try await queue.read { try #require(try Int64.fetchOne($0, sql: SchemaSQL.readNextID)) }
     }
 
     /// The calls that reserve ids: whether each was made inside a transaction.

@@ -59,12 +59,7 @@ extension StrataError {
             // Opening has found the header of a store in the file.
             self.init(.damagedStore, "The header of the file is damaged. Restore a backup of the file. \(reason)")
         // SQLITE_READONLY_ROLLBACK
-        case SQLITE_READONLY where code == SQLITE_READONLY | (3 << 8):
-            self.init(
-                .cannotOpen,
-                "A process has ended in the middle of a transaction. Taking it back changes the file: open it once "
-                    + "without `isReadOnly`. \(reason)"
-            )
+        case SQLITE_READONLY where code == SQLITE_READONLY | (3 << 8): self = Self.unfinishedTransaction
         case SQLITE_READONLY:
             self.init(
                 .readOnly,
@@ -117,6 +112,16 @@ extension StrataError {
         )
         error.resultCode = SQLITE_CORRUPT
         return error
+    }
+
+    /// A file that is only read has a transaction whose process has ended.
+    static var unfinishedTransaction: StrataError {
+        StrataError(
+            .cannotOpen,
+            "A process has ended in the middle of a transaction. Taking it back changes the file: open it once for "
+                + "writing, without `isReadOnly`."
+        )
+        .because(.unfinishedTransaction)
     }
 
     /// The advice for a full disk once space is available.

@@ -57,6 +57,8 @@ extension StrataError {
         case missingJournalIndex
         /// A store that is only read has no journal, and the journal may not be created.
         case missingJournal
+        /// A store that is only read has a transaction that SQLite must take back.
+        case unfinishedTransaction
         /// The file is a database of another program.
         case otherProgram
         /// The file is a working copy, which only programs with its home may change.
