@@ -33,7 +33,7 @@ struct KilledCreationTests {
                     guard child.endingSignal == SIGKILL else { continue }
                     if let pages = pages(beforeTransactionOn: store) {
                         if pages > 0 { later += 1 } else if try !Data(contentsOf: store).isEmpty { unfinished += 1 }
-                        let error = await errorOfReading(store)
+                        let error = try await errorOfReading(store)
                         #expect(error?.code == (pages > 0 ? .cannotOpen : .notAStore), "\(step): \(error as Any)")
                         #expect(pages == self.pages(beforeTransactionOn: store), "\(step) was taken back")
                     }
@@ -57,26 +57,15 @@ struct KilledCreationTests {
             let error = try await errorOfOpening(url)
             #expect(error == nil, "opening \(opening) after \(what)", sourceLocation: location)
         }
-        #expect(await errorOfReading(url, creatingJournal: true) == nil, "\(what)", sourceLocation: location)
+        #expect(try await errorOfReading(url, creatingJournal: true) == nil, "\(what)", sourceLocation: location)
         let rows = try plainRows(url, "PRAGMA auto_vacuum")
         #expect(rows == [[2]], "\(what)", sourceLocation: location)
     }
 
-    private func errorOfReading(_ url: URL, creatingJournal: Bool = false) async -> StrataError? {
+    private func errorOfReading(_ url: URL, creatingJournal: Bool = false) async throws -> StrataError? {
         var configuration = StoreConfiguration(isReadOnly: true)
         configuration.mayCreateJournal = creatingJournal
-        do {
-            let stack = try await ContextStack.open(
-                .sqlite(url),
-                models: Bank.models,
-                stack: .rootOnly,
-                configuration: configuration
-            )
-            try await stack.close()
-            return nil
-        } catch {
-            return error as? StrataError ?? StrataError(.invalidState, "\(error)")
-        }
+        return try await errorOfOpening(url, configuration)
     }
 
     // MARK: Files
@@ -97,7 +86,7 @@ struct KilledCreationTests {
         try Data(repeating: 0, count: 4096).write(to: url)
         try journal(pages: 0).write(to: folder.file("store.sqlite-journal"))
         let before = try folder.image()
-        #expect(await errorOfReading(url)?.code == .notAStore)
+        #expect(try await errorOfReading(url)?.code == .notAStore)
         #expect(try folder.image() == before)
         try await expectStore(url, "an unfinished transaction")
     }

@@ -68,19 +68,33 @@ func openBank(
     policy: MergePolicy = .error,
     setUp: StackSetUp = .rootOnly
 ) async throws -> ContextStack {
+    try await openBank(url, StoreConfiguration(busyTimeout: timeout), policy: policy, setUp: setUp)
+}
+
+func openBank(
+    _ url: URL,
+    _ configuration: StoreConfiguration,
+    policy: MergePolicy = .error,
+    setUp: StackSetUp = .rootOnly
+) async throws -> ContextStack {
     try await ContextStack.open(
         .sqlite(url),
         models: Bank.models,
         stack: setUp,
-        configuration: StoreConfiguration(busyTimeout: timeout),
+        configuration: configuration,
         mergePolicy: policy
     )
 }
 
 /// The error that opening throws. If opening succeeds, the stack is closed again.
 func errorOfOpening(_ url: URL, timeout: TimeInterval = 5) async throws -> StrataError? {
+    try await errorOfOpening(url, StoreConfiguration(busyTimeout: timeout))
+}
+
+/// The error that opening throws. If opening succeeds, the stack is closed again.
+func errorOfOpening(_ url: URL, _ configuration: StoreConfiguration) async throws -> StrataError? {
     do {
-        let stack = try await openBank(url, timeout: timeout)
+        let stack = try await openBank(url, configuration)
         try await stack.close()
         return nil
     } catch let error as StrataError {
