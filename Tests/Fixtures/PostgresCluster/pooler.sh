@@ -53,7 +53,9 @@ run_pooler() {
 }
 
 start_pooler() {
-    run_pooler >log 2>&1 </dev/null &
+    # Emptied here: the loop could otherwise find the message of the previous start.
+    : >log
+    run_pooler >>log 2>&1 </dev/null &
     pooler=$!
     for _ in $(seq 100); do
         if grep -q "process up" log; then return 0; fi
