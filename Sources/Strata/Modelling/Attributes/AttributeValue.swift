@@ -68,10 +68,12 @@ extension AttributeValue {
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
     public static var columnType: ColumnType { RawValue.columnType }
 
+    @inlinable
     public var storedValue: StoredValue {
         get throws { try rawValue.storedValue }
     }
 
+    @inlinable
     public init?(storedValue: StoredValue) {
         guard let raw = RawValue(storedValue: storedValue) else { return nil }
         self.init(rawValue: raw)
@@ -101,10 +103,12 @@ extension AttributeValue where Self: Codable {
 extension AttributeValue where Self: RawRepresentable & Codable, RawValue: AttributeValue {
     public static var columnType: ColumnType { RawValue.columnType }
 
+    @inlinable
     public var storedValue: StoredValue {
         get throws { try rawValue.storedValue }
     }
 
+    @inlinable
     public init?(storedValue: StoredValue) {
         guard let raw = RawValue(storedValue: storedValue) else { return nil }
         self.init(rawValue: raw)

@@ -54,24 +54,30 @@ public struct RowBinder {
         StrataError(sqlite: code, connection: sqlite3_db_handle(statement))
     }
 
+    // The generic functions are compiled into the code of each model. Otherwise each call would look up the metadata of
+    // the value's type.
+
     /// Binds a value in the form in which its type stores it.
+    @inlinable
     public func bind(_ value: some AttributeValue, at index: Int32) throws {
         try bind(stored: try value.storedValue, at: index)
     }
 
     /// Binds a text or NULL.
     public func bind(_ value: String?, at index: Int32) throws {
-        if let value { try bind(value, at: index) } else { sqlite3_bind_null(statement, index) }
+        if let value { try bind(value, at: index) } else { bindNull(at: index) }
     }
 
     /// Binds a value, in the form in which its type stores it, or NULL.
+    @inlinable
     public func bind(_ value: (some AttributeValue)?, at index: Int32) throws {
-        if let value { try bind(value, at: index) } else { sqlite3_bind_null(statement, index) }
+        if let value { try bind(value, at: index) } else { bindNull(at: index) }
     }
 
     /// Binds the number of an id or NULL.
+    @inlinable
     public func bind<Object: Model>(_ id: ObjectID<Object>?, at index: Int32) throws {
-        if let id { try bind(id, at: index) } else { sqlite3_bind_null(statement, index) }
+        if let id { try bind(id, at: index) } else { bindNull(at: index) }
     }
 
     /// Binds the number of an id.
@@ -94,9 +100,13 @@ public struct RowBinder {
         )
     }
 
+    @usableFromInline
+    func bindNull(at index: Int32) { sqlite3_bind_null(statement, index) }
+
+    @usableFromInline
     func bind(stored value: StoredValue, at index: Int32) throws {
         switch value {
-        case .null: sqlite3_bind_null(statement, index)
+        case .null: bindNull(at: index)
         case .integer(let value): sqlite3_bind_int64(statement, index, value)
         case .real(let value): sqlite3_bind_double(statement, index, value)
         case .text(let value): try bind(value, at: index)

@@ -97,28 +97,29 @@ final class RowChanges<Row: StoredRow>: AnyRowChanges {
     ///
     /// Complexity: O(count + newer.count).
     func merged(with newer: RowChanges<Row>, _ combine: (Change<Row>, Change<Row>) -> Change<Row>) -> RowChanges<Row> {
-        var ids: [Int64] = []
-        var merged: [Change<Row>] = []
-        ids.reserveCapacity(count + newer.count)
-        merged.reserveCapacity(count + newer.count)
-        var (left, right) = (0, 0)
-        while left < count || right < newer.count {
-            if right == newer.count || (left < count && self.ids[left] < newer.ids[right]) {
-                ids.append(self.ids[left])
-                merged.append(changes[left])
-                left += 1
-            } else if left == count || newer.ids[right] < self.ids[left] {
-                ids.append(newer.ids[right])
-                merged.append(newer.changes[right])
-                right += 1
-            } else {
-                ids.append(self.ids[left])
-                merged.append(combine(changes[left], newer.changes[right]))
-                left += 1
-                right += 1
+        let plan = IDMerge(ids, newer.ids)
+        let merged = [Change<Row>](unsafeUninitializedCapacity: plan.ids.count) { places, initialized in
+            changes.withUnsafeBufferPointer { older in
+                newer.changes.withUnsafeBufferPointer { newer in
+                    for step in plan.steps {
+                        // Buffers with elements have addresses.
+                        let place = places.baseAddress! + initialized
+                        switch step {
+                        case .first(let run):
+                            place.initialize(from: older.baseAddress! + run.lowerBound, count: run.count)
+                            initialized += run.count
+                        case .second(let run):
+                            place.initialize(from: newer.baseAddress! + run.lowerBound, count: run.count)
+                            initialized += run.count
+                        case .both(let first, let second):
+                            place.initialize(to: combine(older[first], newer[second]))
+                            initialized += 1
+                        }
+                    }
+                }
             }
         }
-        return RowChanges(ids: ids, changes: merged)
+        return RowChanges(ids: plan.ids, changes: merged, plan.hasCommonIDs ? nil : kinds.union(newer.kinds))
     }
 }
 

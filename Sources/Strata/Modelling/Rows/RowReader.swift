@@ -85,11 +85,10 @@ public struct RowReader {
     /// Reads a value from the form in which its type stores it.
     ///
     /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not valid for the type.
+    @inlinable
     public func read<Value: AttributeValue>(_ type: Value.Type, at column: Int32) throws -> Value {
         let stored = value(at: column)
-        guard let value = Value(storedValue: stored) else {
-            throw UndecodableValue(value: stored, type: "\(Value.self)", column: name(of: column)).error
-        }
+        guard let value = Value(storedValue: stored) else { throw undecodable(Value.self, at: column) }
         return value
     }
 
@@ -151,6 +150,7 @@ public struct RowReader {
     /// Reads a value from the form in which its type stores it; nil for NULL.
     ///
     /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not valid for the type.
+    @inlinable
     public func read<Value: AttributeValue>(_ type: Value?.Type, at column: Int32) throws -> Value? {
         isNull(at: column) ? nil : try read(Value.self, at: column)
     }
@@ -176,6 +176,7 @@ public struct RowReader {
         return found.error(of: Object._$schema, number: read(ObjectID<Object>.self, at: 0).rawValue)
     }
 
+    @usableFromInline
     func isNull(at column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
 
     func string(at column: Int32) -> String { Self.string(sqlite3_column_value(statement, column)) }
@@ -191,11 +192,17 @@ public struct RowReader {
         return type == SQLITE_FLOAT || type == SQLITE_INTEGER
     }
 
+    @inline(never) @usableFromInline
+    func undecodable<Value>(_ type: Value.Type, at column: Int32) -> StrataError {
+        undecodable("\(Value.self)", at: column)
+    }
+
     @inline(never)
     private func undecodable(_ type: String, at column: Int32) -> StrataError {
         UndecodableValue(value: value(at: column), type: type, column: name(of: column)).error
     }
 
+    @usableFromInline
     func value(at column: Int32) -> StoredValue { Self.value(sqlite3_column_value(statement, column)) }
 
     /// Converts a value from SQLite.

@@ -2,13 +2,20 @@
 /// attribute or a reference.
 @_documentation(visibility: internal)
 public enum RowSupport {
+    // The functions are compiled into the code of each model. Otherwise each call of a generic one would look up the
+    // metadata of the value's type.
+
     /// The value in the form in which the store keeps it.
+    @inlinable
     public static func stored<Value: AttributeValue>(_ value: Value) throws -> StoredValue { try value.storedValue }
 
-    // The most frequent types have their own overloads, so that no generic function is called for them.
+    // The most frequent types have their own overloads.
     /// An integer in the form in which the store keeps it.
     @inlinable
     public static func stored(_ value: Int) throws -> StoredValue { .integer(Int64(value)) }
+    /// An integer in the form in which the store keeps it.
+    @inlinable
+    public static func stored(_ value: Int64) throws -> StoredValue { .integer(value) }
     /// A number in the form in which the store keeps it.
     @inlinable
     public static func stored(_ value: Double) throws -> StoredValue { .real(value) }
@@ -20,6 +27,7 @@ public enum RowSupport {
     public static func stored(_ value: String) throws -> StoredValue { .text(value) }
 
     /// The value in the form in which the store keeps it; NULL for nil.
+    @inlinable
     public static func stored<Value: AttributeValue>(_ value: Value?) throws -> StoredValue {
         try value?.storedValue ?? .null
     }
@@ -35,6 +43,7 @@ public enum RowSupport {
     /// The attribute's value, converted from the form in which the store keeps it.
     ///
     /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not of the attribute's type.
+    @inlinable
     public static func value<Value: AttributeValue, Owner: Model>(
         _ stored: StoredValue,
         as type: Value.Type,
@@ -50,6 +59,7 @@ public enum RowSupport {
     /// The value of an optional attribute, converted from the form in which the store keeps it.
     ///
     /// - Throws: ``StrataError/Code/undecodable`` if the stored value is not of the attribute's type.
+    @inlinable
     public static func value<Value: AttributeValue, Owner: Model>(
         _ stored: StoredValue,
         as type: Value?.Type,
@@ -115,7 +125,8 @@ public enum RowSupport {
         )
     }
 
-    private static func undecodable<Value, Owner: Model>(
+    @usableFromInline
+    static func undecodable<Value, Owner: Model>(
         _ stored: StoredValue,
         as type: Value.Type,
         at column: Int,

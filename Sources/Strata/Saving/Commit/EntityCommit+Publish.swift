@@ -6,13 +6,20 @@ extension EntityCommit {
             entity: info.index,
             taken: taken,
             rows: written,
-            rewritten: rewritten.isEmpty ? nil : RowChanges(unsorted: Array(rewritten.values)),
+            rewritten: rowsShownDifferently,
             cancelledInserts: cancelledInserts,
             merged: merged,
             moved: moved,
             includedRows: includedRows,
             deletedElsewhere: deletedElsewhere
         )
+    }
+
+    /// The rows whose result differs from the committer's version; nil if there are none.
+    private var rowsShownDifferently: RowChanges<Row>? {
+        if rewritten.isEmpty { return numbered }
+        let others = RowChanges(unsorted: Array(rewritten.values))
+        return numbered?.merged(with: others) { $1 } ?? others
     }
 
     /// Records rows that the committer shows differently after the commit.

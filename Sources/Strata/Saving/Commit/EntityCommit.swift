@@ -40,6 +40,9 @@ final class EntityCommit<Row: StoredRow>: AnyEntityCommit {
     var merged: [Int64: Int64] = [:]
     /// Rows whose result differs from the committer's version, each as it was recorded last.
     var rewritten = [Int64: Change<Row>]()
+    /// Rows that have got their commit number, and that also differ by it. Those in ``rewritten`` replace them. A commit
+    /// may insert many, so they are not in a dictionary. Nil if there are none.
+    var numbered: RowChanges<Row>?
 
     /// A row that has a temporary value instead of a unique one, in its earlier state.
     struct VacatedRow {
