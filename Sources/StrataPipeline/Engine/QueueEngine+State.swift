@@ -106,19 +106,31 @@ extension QueueEngine.State {
     /// - Parameter slots: how many attempts may be started beside a number of running ones.
     mutating func takeInput(at now: Date, slots: (_ running: Int) -> Int) -> PassInput? {
         guard let memory else { return nil }
-        var open = OperationRepository.RunningOperations()
-        for (number, attempt) in running where !attempt.isEnding { open.insert(number, in: attempt.lane) }
         defer { work = PassWork() }
-        return PassInput(
+        var input = PassInput(
             work: work,
             memory: memory,
             now: now,
             consumers: consumers,
             rules: registry.rules,
-            slots: registry.isAbandoned ? 0 : slots(running.count - work.ended.count),
+            slots: 0,
             claims: running.values.map(\.claim),
-            running: open
+            running: OperationRepository.RunningOperations()
         )
+        update(&input, slots: slots)
+        return input
+    }
+
+    /// Updates the input of a pass with the present consumers, and with what its ends make free.
+    ///
+    /// - Parameter slots: as for ``takeInput(at:slots:)``.
+    func update(_ input: inout PassInput, slots: (_ running: Int) -> Int) {
+        let ended = Set(input.work.ended.map(\.operation.claim))
+        var open = OperationRepository.RunningOperations()
+        for (number, attempt) in running where !ended.contains(attempt.claim) { open.insert(number, in: attempt.lane) }
+        input.consumers = consumers
+        input.running = open
+        input.slots = registry.isAbandoned ? 0 : slots(running.count - input.work.ended.count)
     }
 
     /// Applies the result of a committed pass.

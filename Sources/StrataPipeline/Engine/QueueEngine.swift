@@ -24,6 +24,7 @@ final class QueueEngine: StackEngine {
     let group: StackPipelines
     let state = Mutex(State())
     let executor = EngineExecutor()
+    let joint = Mutex(JointState())
     /// The queue on which long blocks of handlers run and are committed, one after the other.
     let doneBlocks = BlockQueue(label: "strata.pipelines.done")
 

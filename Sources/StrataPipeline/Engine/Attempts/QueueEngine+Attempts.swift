@@ -189,7 +189,7 @@ extension QueueEngine {
         let id = stack.id(operation.claim.operation, of: QueuedOperation.self)
         // What the last run of the block has left.
         let left = Mutex<(releasedKey: String?, result: ResultValue?)>((nil, nil))
-        let pass = JointPass(self, attemptEnd)
+        let end = BlockEnd(self, attemptEnd)
         try await stack.commitOverStore(
             on: doneBlocks,
             pace: consumer.blockPace,
@@ -202,9 +202,9 @@ extension QueueEngine {
             let key = completing.releasedKey
             left.withLock { $0 = (key, result) }
         } prepared: {
-            pass.begin()
+            end.prepare()
         } alongside: { transaction in
-            try pass.write(transaction) { repository in
+            try end.write(transaction) { repository in
                 let (releasedKey, result) = left.withLock { $0 }
                 let outcome = Outcome(kind: .done, result: result)
                 let report = try repository.end(operation, .success(outcome), consumer.options)
@@ -215,10 +215,10 @@ extension QueueEngine {
                 return report
             }
         } rolledBack: {
-            pass.forgetNumber()
+            end.rollBack()
         } ended: {
-            pass.end($0)
+            end.end($0)
         }
-        return pass.unreported
+        return end.unreported
     }
 }

@@ -7,16 +7,16 @@ struct PassInput: Sendable {
     var work: PassWork
     /// What the last pass has left.
     let memory: PassMemory
-    let now: Date
+    var now: Date
     var consumers: [Consumer.ID: Consumer]
     /// The rules of the pipelines among the consumers.
     let rules: [PipelineName: OperationRepository.Rules]
     /// How many attempts may be started, of all consumers together.
-    let slots: Int
+    var slots: Int
     /// The claims of all running attempts, including those that this pass ends.
     let claims: [Claim]
     /// The operations and lanes of the attempts that have not ended.
-    let running: OperationRepository.RunningOperations
+    var running: OperationRepository.RunningOperations
     /// The satisfied constraints of each consumer, if some may have become satisfied.
     var satisfied: [Consumer.ID: [Constraint]] = [:]
 
