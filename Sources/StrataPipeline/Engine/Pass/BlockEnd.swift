@@ -10,7 +10,9 @@ import Synchronization
 /// Isolation: used by one block, by one thread at a time. The joint pass is shared by all blocks of the engine, and has a
 /// lock.
 final class BlockEnd: Sendable {
-    private typealias Rules = [PipelineName: OperationRepository.Rules]
+    private typealias FoundPass = (
+        number: Int, rules: [PipelineName: OperationRepository.Rules], facts: OperationRepository.CachedFacts?
+    )
 
     private struct State {
         /// Whether the block counts among those that wait for the writer.
@@ -63,7 +65,7 @@ final class BlockEnd: Sendable {
         let input = engine.collectInput()
         engine.joint.withLock { joint in
             joint.isBeginning = false
-            joint.pass = input.map { JointPass($0) }
+            if let input { joint.begin(input) }
         }
         if input == nil { engine.leaveToPasses() }
     }
@@ -76,10 +78,9 @@ final class BlockEnd: Sendable {
         _ end: (OperationRepository) throws -> OperationRepository.Report
     ) throws {
         let isRefused = state.withLock { $0.isRefused }
-        // The block waits until its end is written, so the pass cannot end meanwhile.
-        let pass = engine.joint.withLock { joint -> (rules: Rules, facts: OperationRepository.CachedFacts?)? in
+        let pass = engine.joint.withLock { joint -> FoundPass? in
             guard !isRefused, let pass = joint.pass, pass.outcome == nil else { return nil }
-            return (pass.input.rules, pass.facts)
+            return (pass.number, pass.input.rules, pass.facts)
         }
         let rules = pass?.rules ?? engine.state.withLock { $0.registry.rules }
         let repository = OperationRepository(transaction, now: engine.clock.now, rules)
@@ -88,31 +89,29 @@ final class BlockEnd: Sendable {
         let report = try end(repository)
         var written = attemptEnd
         written.written = report
+        let (isJoined, complete) = engine.joint.withLock { joint -> (Bool, JointPass?) in
+            joint.waiting -= 1
+            let end = JointPass.End(attemptEnd: written, decided: decided)
+            guard let pass,
+                joint.add(end, to: pass.number, leaving: repository.cachedFacts, isUnchanged: isUnchanged)
+            else { return (false, nil) }
+            return (true, joint.isComplete ? joint.pass : nil)
+        }
         state.withLock { state in
-            (state.isWaiting, state.isWritten, state.isJoined) = (false, true, pass != nil)
+            (state.isWaiting, state.isWritten, state.isJoined) = (false, true, isJoined)
             (state.unreported, state.decided) = (report, decided)
             // The joint pass looks for operations that the end has made ready. Without it, the commit makes the engine
             // look.
-            state.number = pass == nil ? nil : transaction.number
+            state.number = isJoined ? transaction.number : nil
         }
-        let complete = engine.joint.withLock { joint -> JointPass? in
-            joint.waiting -= 1
-            guard pass != nil else { return nil }
-            joint.pass?.add(
-                JointPass.End(attemptEnd: written, decided: decided),
-                leaving: repository.cachedFacts,
-                isUnchanged: isUnchanged
-            )
-            return joint.isComplete ? joint.pass : nil
-        }
-        guard pass != nil else { return }
+        guard isJoined else { return }
         engine.state.withLock { _ = $0.commits.own.insert(transaction.number) }
         if let complete { try dispatch(complete, repository) }
     }
 
     /// Writes the rest of the pass.
     private func dispatch(_ pass: JointPass, _ repository: OperationRepository) throws {
-        let input = engine.completeInput(of: pass, at: repository.now)
+        let input = engine.completeInput(of: pass)
         let result: PassResult
         do {
             result = try PassDispatcher.dispatch(input, repository, isUnchanged: pass.isUnchanged)
@@ -121,9 +120,7 @@ final class BlockEnd: Sendable {
             throw StaleReads()
         }
         engine.noteWorker(of: result, after: input)
-        engine.joint.withLock {
-            $0.pass?.complete(JointPass.Outcome(writer: claim, input: input, result: result))
-        }
+        engine.joint.withLock { $0.complete(JointPass.Outcome(writer: claim, input: input, result: result)) }
     }
 
     /// Called if the writes are rolled back, before another commit of this process can get their number. They may be
@@ -135,10 +132,7 @@ final class BlockEnd: Sendable {
             return (true, state.number)
         }
         guard wasWritten else { return }
-        engine.joint.withLock { joint in
-            joint.waiting += 1
-            joint.pass?.remove(claim)
-        }
+        engine.joint.withLock { $0.remove(claim) }
         if let number { engine.forget(number) }
     }
 
@@ -152,7 +146,7 @@ final class BlockEnd: Sendable {
         }
         let pass = engine.joint.withLock { joint -> JointPass? in
             if ended.isWaiting { joint.waiting -= 1 }
-            if isCommitted, ended.isJoined { joint.pass?.noteCommit(of: claim) }
+            if isCommitted, ended.isJoined { joint.noteCommit(of: claim) }
             return joint.takePass(endedBy: isCommitted ? claim : nil)
         }
         if isCommitted, !ended.isJoined, !ended.decided.isEmpty {

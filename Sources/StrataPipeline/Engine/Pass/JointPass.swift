@@ -1,4 +1,3 @@
-import Foundation
 import Strata
 
 /// A pass that the blocks of handlers write together with the ends of their operations. So the commits of these blocks
@@ -28,6 +27,8 @@ struct JointPass: Sendable {
     /// After which time a block writes the pass, even if others wait. They may wait long behind other commits.
     static let patience = Duration.milliseconds(20)
 
+    /// The number of the pass among those of the engine.
+    let number: Int
     /// The work that was taken at the begin.
     let input: PassInput
     let start = ContinuousClock.now
@@ -40,7 +41,8 @@ struct JointPass: Sendable {
     /// Nil until a block has written the rest of the pass.
     private(set) var outcome: Outcome?
 
-    init(_ input: PassInput) {
+    init(number: Int, _ input: PassInput) {
+        self.number = number
         self.input = input
         facts = input.memory.cachedFacts
     }
@@ -78,17 +80,49 @@ extension QueueEngine {
         var waiting = 0
         /// Whether a block is taking the work of a pass.
         var isBeginning = false
-        var pass: JointPass?
+        private(set) var pass: JointPass?
+        private var passCount = 0
         /// See ``JointPass/patience``. Tests set another one.
         var patience = JointPass.patience
 
-        /// Whether the block that has just written its end writes the rest of the pass.
-        var isComplete: Bool {
-            guard let pass, pass.outcome == nil else { return false }
-            return waiting == 0 || pass.start.duration(to: .now) > patience
+        /// Begins a pass with the work that was taken.
+        mutating func begin(_ input: PassInput) {
+            passCount += 1
+            pass = JointPass(number: passCount, input)
         }
 
-        /// Ends the pass if its outcome is known, or if no block will write it.
+        /// Adds the end that a block has written to the pass that the block has found before.
+        ///
+        /// - Returns: whether the pass still exists.
+        mutating func add(
+            _ end: JointPass.End,
+            to number: Int,
+            leaving facts: OperationRepository.CachedFacts,
+            isUnchanged: Bool
+        ) -> Bool {
+            guard pass?.number == number else { return false }
+            pass?.add(end, leaving: facts, isUnchanged: isUnchanged)
+            return true
+        }
+
+        mutating func complete(_ outcome: JointPass.Outcome) { pass?.complete(outcome) }
+
+        /// Forgets what a block has written, because it was rolled back. The block may write again.
+        mutating func remove(_ claim: Claim) {
+            waiting += 1
+            pass?.remove(claim)
+        }
+
+        mutating func noteCommit(of claim: Claim) { pass?.noteCommit(of: claim) }
+
+        /// Whether the block that has just written its end writes the rest of the pass.
+        var isComplete: Bool { pass?.outcome == nil && (waiting == 0 || isOverdue) }
+
+        /// Whether the pass has waited long enough for blocks.
+        private var isOverdue: Bool { pass.map { $0.start.duration(to: .now) > patience } ?? false }
+
+        /// Ends the pass if its outcome is known, or if no block will write it soon. Blocks may wait for long and then fail,
+        /// because the store cannot be written to, and the engine must not stand still meanwhile.
         ///
         /// - Parameter writer: the operation of a block that was committed; nil if a block was not.
         /// - Returns: the pass; nil if it continues.
@@ -96,7 +130,7 @@ extension QueueEngine {
             guard let pass else { return nil }
             if let outcome = pass.outcome {
                 if outcome.writer != writer { return nil }
-            } else if waiting > 0 || !pass.isCommitted {
+            } else if !pass.isCommitted || waiting > 0 && !isOverdue {
                 return nil
             }
             self.pass = nil
@@ -105,9 +139,8 @@ extension QueueEngine {
     }
 
     /// The work of a joint pass, with the ends that blocks have written since it was taken.
-    func completeInput(of pass: JointPass, at now: Date) -> PassInput {
+    func completeInput(of pass: JointPass) -> PassInput {
         var input = pass.input
-        input.now = now
         input.work.ended += pass.ends.map(\.attemptEnd)
         input.work.decided += pass.ends.flatMap(\.decided)
         state.withLock { state in state.update(&input) { group.freeSlots(besides: $0) } }

@@ -53,7 +53,9 @@ struct PassDispatcher {
         }
         if input.mustWakeConstrained {
             for (id, constraints) in input.satisfied {
-                for constraint in constraints { try repository.wake(constraint, of: input.consumers[id]!) }
+                // The consumer may have been closed since the constraints were asked.
+                guard let consumer = input.consumers[id] else { continue }
+                for constraint in constraints { try repository.wake(constraint, of: consumer) }
             }
         }
         if input.work.hasUnseenWork { try findUnwantedAttempts() }

@@ -7,7 +7,7 @@ struct PassInput: Sendable {
     var work: PassWork
     /// What the last pass has left.
     let memory: PassMemory
-    var now: Date
+    let now: Date
     var consumers: [Consumer.ID: Consumer]
     /// The rules of the pipelines among the consumers.
     let rules: [PipelineName: OperationRepository.Rules]
