@@ -141,6 +141,19 @@ struct JointPassTests {
         }
     }
 
+    private static let operation = ClaimedOperation(
+        claim: Claim(operation: 1, worker: 1, epoch: 1),
+        pipeline: .work,
+        lane: "",
+        attempt: 1,
+        type: "Run",
+        payload: Data(),
+        payloadVersion: 1,
+        key: nil,
+        enqueuedAt: nil,
+        options: nil
+    )
+
     @Test("One transaction has the changes and ends of eight handlers, and the next eight claims")
     func shared() async throws {
         let fixture = try await Fixture()
@@ -181,13 +194,24 @@ struct JointPassTests {
         joint.begin(input)
         joint.waiting = 2
         joint.patience = .seconds(3600)
-        #expect(joint.takePass(endedBy: nil)?.number == nil)
+        let early = joint.takePass(endedBy: nil)?.number
+        #expect(early == nil)
         joint.patience = .zero
-        #expect(joint.takePass(endedBy: nil)?.number == 1)
+        let overdue = joint.takePass(endedBy: nil)?.number
+        #expect(overdue == 1)
         #expect(joint.pass?.number == nil)
-        // A block that has found the pass before does not belong to the next one.
         joint.begin(input)
-        #expect(joint.pass?.number == 2)
+        // A block that has found the first pass does not belong to the second one.
+        let facts = OperationRepository.CachedFacts(sequence: 1, facts: OperationRepository.StoreFacts())
+        let consumer = try #require(fixture.engine.state.withLock { $0.consumers.values.first?.definition })
+        let end = JointPass.End(
+            attemptEnd: AttemptEnd(operation: Self.operation, consumer: consumer, outcome: .success(.done)),
+            decided: []
+        )
+        let isLate = joint.add(end, to: 1, leaving: facts, isUnchanged: true)
+        #expect(!isLate && joint.pass?.ends.count == 0)
+        let isInTime = joint.add(end, to: 2, leaving: facts, isUnchanged: true)
+        #expect(isInTime && joint.pass?.ends.count == 1)
         fixture.engine.restore(input)
         fixture.engine.schedulePass()
         try await fixture.close()

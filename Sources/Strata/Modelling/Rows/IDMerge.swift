@@ -2,7 +2,7 @@
 ///
 /// It consists of runs, because generic code copies many rows at once much faster than one after another.
 struct IDMerge {
-    /// What follows in the result.
+    /// The next part of the result.
     enum Step {
         /// These elements of the first array.
         case first(Range<Int>)

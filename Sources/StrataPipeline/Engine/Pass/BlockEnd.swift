@@ -4,7 +4,7 @@ import Synchronization
 /// The end of an operation that is committed with the changes of its handler's block, as a part of a ``JointPass`` if
 /// possible.
 ///
-/// If one of the engine's own passes runs, or a caller waits for a moment between two passes, there is no joint pass. The
+/// While one of the engine's own passes runs, or a caller waits for a moment between two passes, no joint pass begins. The
 /// handler then reports the end, and the engine's next pass does the rest.
 ///
 /// Isolation: used by one block, by one thread at a time. The joint pass is shared by all blocks of the engine, and has a
