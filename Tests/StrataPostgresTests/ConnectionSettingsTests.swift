@@ -33,7 +33,8 @@ import Testing
         arguments: [
             "host=a password=secret garbage-secret", "postgresql://u:secret@[::1/shop",
             "dbname='postgresql://u:secret@db/shop'", "host=a dbname='password=secret'",
-            "host=a,b port=1,2,3 password=secret",
+            "host=a,b port=1,2,3 password=secret", "host=a password=a secret=b", "postgresql://u:a@b/c?secret=1",
+            "host=a,b port=1,password=secret", "host=a port=159x9", "host=a port=0", "host=a port=65536",
         ]
     )
     func invalid(_ connection: String) {
@@ -46,6 +47,27 @@ import Testing
         } catch {
             Issue.record(error)
         }
+    }
+
+    @Test(
+        "A wrong keyword is named in a string without a password",
+        arguments: [("host=a prt=1", "prt"), ("postgresql://a/b?sslmod=require", "sslmod")]
+    )
+    func wrongKeyword(_ connection: String, _ keyword: String) {
+        let error = #expect(throws: StrataError.self) { try PostgresHome(connection, store: "orders") }
+        #expect(error?.code == .invalidArgument)
+        #expect(error?.message.contains("\"\(keyword)\"") == true)
+    }
+
+    @Test(
+        "The lines of a failure become a part of a sentence",
+        arguments: [
+            ("connection refused\n\tIs the server running?\n", "connection refused (Is the server running?)"),
+            ("server closed the connection.\n", "server closed the connection"), ("", ""),
+        ]
+    )
+    func lines(_ text: String, _ message: String) {
+        #expect(PostgresFailure(.connection, text).message == message)
     }
 
     @Test("A failed connection does not show the password")

@@ -1,5 +1,6 @@
 import Foundation
 import HomeSuite
+import PostgresCluster
 import Strata
 import Testing
 
@@ -391,6 +392,39 @@ import Testing
         dead.close()
         #expect(try other.lock(after: .start, limit: 1).isEmpty)
         other.unlock()
+    }
+
+    @Test("A closed home has no thread that still connects, so the process may end")
+    func closesWhileConnecting() throws {
+        // A server that accepts connections and never answers.
+        let (listener, port) = try Loopback.listen()
+        defer { close(listener) }
+        let home = try PostgresHome(
+            "host=127.0.0.1 port=\(port) user=member dbname=shop sslmode=disable",
+            store: "orders",
+            timeout: 60
+        )
+        home.listen {}
+        let client = accept(listener, nil, nil)
+        defer { close(client) }
+        home.close()
+        // After its request to connect comes the end of the connection.
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        var count = 0
+        repeat { count = recv(client, &bytes, bytes.count, Int32(MSG_DONTWAIT)) } while count > 0
+        #expect(count == 0)
+    }
+
+    @Test("A thread of a home may close it")
+    func closesOnItsThread() async throws {
+        let fixture = try HomeFixture()
+        let home = try fixture.home(timeout: 600)
+        let (calls, continuation) = AsyncStream.makeStream(of: Void.self)
+        home.listen {
+            home.close()
+            continuation.finish()
+        }
+        for await _ in calls {}
     }
 
     @Test("Reports do not use the connection for reads, so neither waits for the other")

@@ -25,6 +25,7 @@ final class QueueEngine: StackEngine {
     let state = Mutex(State())
     let executor = EngineExecutor()
     let joint = Mutex(JointState())
+    let storeFailures = Mutex(StoreFailureLog())
     /// The queue on which long blocks of handlers run and are committed, one after the other.
     let doneBlocks = BlockQueue(label: "strata.pipelines.done")
 

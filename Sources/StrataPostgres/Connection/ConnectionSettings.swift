@@ -108,6 +108,11 @@ struct ConnectionSettings: Sendable {
     private static func hosts(_ given: GivenOptions) throws -> [Host] {
         let (names, addresses, ports) = (given.list("host"), given.list("hostaddr"), given.list("port"))
         let count = max(names.count, addresses.count, 1)
+        for port in ports.map({ $0.trimmingCharacters(in: .whitespaces) }) where !port.isEmpty {
+            guard (1...65_535).contains(Int(port) ?? 0) else {
+                throw StrataError(.invalidArgument, "A port of the connection is not a number from 1 to 65535.")
+            }
+        }
         func element(_ list: [String], _ index: Int) throws -> String {
             if list.isEmpty { return "" }
             guard list.count == count else {
@@ -141,12 +146,12 @@ private struct GivenOptions {
     init(_ text: String) throws {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(text, &message) else {
-            // The message quotes parts of the string.
+            let reason = message.flatMap { Self.reason(String(cString: $0), in: text) }
             PQfreemem(message)
             throw StrataError(
                 .invalidArgument,
-                "The connection string is not valid. Give keywords and values (host=db dbname=shop), or a URI "
-                    + "(postgresql://db/shop)."
+                "The connection string is not valid\(reason.map { ": \($0)" } ?? ""). Give keywords and values "
+                    + "(host=db dbname=shop), or a URI (postgresql://db/shop)."
             )
         }
         defer { PQconninfoFree(options) }
@@ -162,6 +167,18 @@ private struct GivenOptions {
             }
             option += 1
         }
+    }
+
+    /// The message of libpq about a string, if it names a wrong keyword; nil for messages that quote other parts.
+    ///
+    /// A password with a space that is not quoted contains what looks like keywords. So nothing is quoted if the string
+    /// may contain a password, under its keyword or before the host of a URI.
+    private static func reason(_ message: String, in text: String) -> String? {
+        let namesKeyword = ["invalid connection option", "invalid URI query parameter"].contains {
+            message.hasBytePrefix($0)
+        }
+        let mayContainPassword = ["pass", "pw", "@"].contains { text.lowercased().contains($0) }
+        return namesKeyword && !mayContainPassword ? PostgresFailure(.format, message).message : nil
     }
 
     /// The value of an option; nil if neither the string nor the environment gives it.

@@ -79,10 +79,14 @@ final class ConnectionSlot: @unchecked Sendable {
         return results != nil
     }
 
-    /// Ends the connection, now or at the end of the running call. Later calls throw.
-    func close() {
+    /// Ends the connection after the running call. Later calls throw.
+    ///
+    /// - Parameter seconds: how long to wait for the running call. If it takes longer, it ends the connection itself.
+    func close(within seconds: TimeInterval) {
         isClosed.withLock { $0 = true }
-        endIfClosed()
+        guard lock.lock(before: Date(timeIntervalSinceNow: seconds)) else { return }
+        connection = nil
+        lock.unlock()
     }
 
     /// Ends the connection of a closed home, unless a call is running, which does so at its end.

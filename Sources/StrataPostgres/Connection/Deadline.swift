@@ -3,13 +3,22 @@ import Foundation
 /// The moment at which a call stops waiting for the server.
 struct Deadline: Sendable {
     private let end: ContinuousClock.Instant
+    /// A file whose end also ends the waiting; negative for none.
+    let endDescriptor: Int32
 
-    /// - Parameter seconds: the time from now. A year is the maximum.
-    init(seconds: TimeInterval) {
-        end = ContinuousClock.now + Duration.seconds(min(max(seconds, 0), 365 * 86_400))
+    /// - Parameters:
+    ///   - seconds: the time from now. A year is the maximum.
+    ///   - endDescriptor: a file whose end also ends the waiting.
+    init(seconds: TimeInterval, orEndOf endDescriptor: Int32 = -1) {
+        self.init(
+            end: ContinuousClock.now + Duration.seconds(min(max(seconds, 0), 365 * 86_400)),
+            endDescriptor: endDescriptor
+        )
     }
 
-    private init(end: ContinuousClock.Instant) { self.end = end }
+    private init(end: ContinuousClock.Instant, endDescriptor: Int32) {
+        (self.end, self.endDescriptor) = (end, endDescriptor)
+    }
 
     private var remaining: Duration { max(end - ContinuousClock.now, .zero) }
 
@@ -27,6 +36,9 @@ struct Deadline: Sendable {
     /// - Parameter limit: the maximum number of seconds of an attempt; nil for no maximum.
     func share(ofAttempts count: Int, limit: TimeInterval?) -> Deadline {
         let share = remaining / max(count, 1)
-        return Deadline(end: ContinuousClock.now + min(share, limit.map { Duration.seconds($0) } ?? share))
+        return Deadline(
+            end: ContinuousClock.now + min(share, limit.map { Duration.seconds($0) } ?? share),
+            endDescriptor: endDescriptor
+        )
     }
 }

@@ -10,10 +10,15 @@ extension PostgresConnection {
     /// - Returns: false if the socket is not ready at the end of this limit.
     @discardableResult
     func wait(for events: Int32, until deadline: Deadline, atMost limit: Int32 = .max) throws -> Bool {
-        var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
-        guard descriptor.fd >= 0 else { throw loss }
+        // poll(2) leaves out negative descriptors.
+        var descriptors = [
+            pollfd(fd: socket, events: Int16(events), revents: 0),
+            pollfd(fd: deadline.endDescriptor, events: Int16(POLLIN), revents: 0),
+        ]
+        guard descriptors[0].fd >= 0 else { throw loss }
         while true {
-            let count = poll(&descriptor, 1, min(deadline.milliseconds, limit))
+            let count = poll(&descriptors, 2, min(deadline.milliseconds, limit))
+            if descriptors[1].revents != 0 { throw PostgresFailure(.connection, "the home is closed") }
             if count > 0 { return true }
             if count < 0 {
                 guard errno == EINTR else { throw PostgresFailure(.connection, String(cString: strerror(errno))) }

@@ -29,8 +29,13 @@ struct PostgresFailure: Error, Sendable, CustomStringConvertible {
 
     init(_ kind: Kind, _ message: String, refusedStatement: Int? = nil) {
         self.kind = kind
-        let lines = message.split(atBytes: "\n").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
-        self.message = lines.filter { !$0.isEmpty }.joined(separator: " ")
+        let lines = message.split(atBytes: "\n")
+            .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+            .filter { !$0.isEmpty }
+        // The further lines are hints. The line ends without a stop, because it becomes a part of a sentence.
+        let hints = lines.dropFirst().joined(separator: " ")
+        let first = lines.first.map { $0.hasByteSuffix(".") ? String($0.dropLast()) : $0 } ?? ""
+        self.message = hints.isEmpty ? first : "\(first) (\(hints))"
         self.refusedStatement = refusedStatement
     }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Strata
 import Synchronization
@@ -17,6 +18,10 @@ final class NotificationListener: Sendable {
     private let statement: PostgresStatement
     private let timeout: TimeInterval
     private let state = Mutex(State.idle)
+    /// Contains the thread while it runs.
+    private let threads = DispatchGroup()
+    /// The thread.
+    private let thread = Mutex<pthread_t?>(nil)
     // Nothing is written to this pipe. Its end wakes the thread.
     private let endSignal = Pipe()
 
@@ -39,16 +44,28 @@ final class NotificationListener: Sendable {
             state = .running
             return true
         }
-        if isFirst { Thread.detachNewThread { self.run(notify) } }
+        guard isFirst else { return }
+        threads.enter()
+        Thread.detachNewThread {
+            self.thread.withLock { $0 = pthread_self() }
+            self.run(notify)
+            self.threads.leave()
+        }
     }
 
-    /// Ends the thread. Does not wait for it.
+    /// Ends the thread, and waits for its end, so that no thread uses libpq any more. libpq and OpenSSL release what
+    /// they share when the process ends, and a thread that connects at this moment would crash.
+    ///
+    /// The thread itself does not wait, if `notify` has held the last reference to the home. A look-up of a host name
+    /// cannot be ended, so the call waits for at most the timeout.
     func end() {
         let isFirst = state.withLock { state in
             defer { state = .ended }
             return state != .ended
         }
         if isFirst { try? endSignal.fileHandleForWriting.close() }
+        let isOwnThread = thread.withLock { $0 == pthread_self() }
+        if !isOwnThread { _ = threads.wait(timeout: .now() + timeout) }
     }
 
     private var hasEnded: Bool { state.withLock { $0 == .ended } }
@@ -69,7 +86,7 @@ final class NotificationListener: Sendable {
 
     /// Connects, and reports notifications until the connection is lost or the listener ends.
     private func listen(_ notify: () -> Void) throws {
-        let deadline = Deadline(seconds: timeout)
+        let deadline = Deadline(seconds: timeout, orEndOf: endDescriptor)
         let connection = try PostgresConnection.open(settings, preparesStatements: false, until: deadline)
         try connection.run([statement], until: deadline)
         // Transactions may have come before the subscription.

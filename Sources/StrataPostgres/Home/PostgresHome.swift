@@ -156,10 +156,8 @@ public final class PostgresHome: StoreHome {
     public func listen(_ notify: @escaping @Sendable () -> Void) { listener.start(notify) }
 
     public func close() {
-        writing.close()
-        reading.close()
-        reporting.close()
         listener.end()
+        for slot in [writing, reading, reporting] { slot.close(within: timeout) }
     }
 }
 

@@ -61,6 +61,19 @@ import Testing
         events.count { if case .storeFailed = $0 { true } else { false } }
     }
 
+    @Test("A store that cannot be written to is logged once in half a minute for each code")
+    func logged() {
+        var log = StoreFailureLog()
+        let start = Date(timeIntervalSince1970: 1_000_000)
+        let (busy, full) = (StrataError(.busy, "busy"), StrataError(.diskFull, "full"))
+        let steps: [(StrataError, TimeInterval)] = [
+            (busy, 0), (busy, 29), (full, 29), (busy, 30), (busy, 0), (busy, 1),
+        ]
+        let logged = steps.map { log.note($0, at: start.addingTimeInterval($1)) }
+        // Before the last two, the clock is set back.
+        #expect(logged == [true, false, true, true, true, false])
+    }
+
     @Test("A store that other connections keep busy does not fail an operation")
     func busy() async throws {
         let folder = try ScratchFolder()

@@ -53,8 +53,8 @@ private struct Chore: OperationPayload {
                 total - left >= killed.count * total / (Self.maximumKills + 1) && killed.count < Self.maximumKills
             guard isDue, try processLog.entries().contains(where: { $0.process == victim }) else { continue }
             // Every second kill waits for an operation, because a process whose home is slow is often between two.
-            if killed.count.isMultiple(of: 2) {
-                guard try await stack.background({ try Self.isHolding(victim, $0) }) else { continue }
+            if killed.count.isMultiple(of: 2), try await !stack.background({ try Self.isHolding(victim, $0) }) {
+                continue
             }
             workers[place].kill()
             await workers[place].wait()

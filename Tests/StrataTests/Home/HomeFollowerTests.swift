@@ -29,6 +29,33 @@ struct HomeFollowerTests {
         #expect(error?.code == .closed)
     }
 
+    @Test("A look that fails because the home is being closed is not reported")
+    func closesDuringLook() async throws {
+        let fleet = try Fleet()
+        try await fleet.open("copy").close()
+        let faults = HomeFaults()
+        let home = FileHome(fleet.home, faults: faults)
+        let description = HomeDescription(try Schema(Fleet.models), Migration())
+        _ = try home.open(description, busyTimeout: 5)
+        let follower = try HomeFollower(home, path: fleet.copy("copy").path, .waiting, description)
+        let failures = Mutex(0)
+        faults.hold(.transactions)
+        follower.start { error in if error != nil { failures.withLock { $0 += 1 } } }
+        while faults.heldCount == 0, !Task.isCancelled { await Task.yield() }
+        async let closed: Void = withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                follower.close()
+                continuation.resume()
+            }
+        }
+        while !follower.isClosing.load(ordering: .relaxed), !Task.isCancelled { await Task.yield() }
+        faults.refuse(.transactions)
+        faults.releaseCalls()
+        await closed
+        #expect(failures.withLock { $0 } == 0)
+        #expect(faults.count(of: .transactions) == 1)
+    }
+
     @Test("What runs after applied transactions does not run deeper in the stack each time")
     func depth() async throws {
         let fleet = try Fleet()

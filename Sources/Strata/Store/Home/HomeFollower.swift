@@ -49,6 +49,8 @@ final class HomeFollower: Sendable {
     /// For how long no other node must have committed, so that this node counts as alone. Tests set another time.
     let quietTime = Mutex(Duration.seconds(1))
     /// Set and read inside the database.
+    /// Whether ``close()`` has begun.
+    let isClosing = Atomic(false)
     private let isClosed = Atomic(false)
     /// Called after transactions were applied.
     private let listener = Mutex<Listener?>(nil)
@@ -112,7 +114,8 @@ final class HomeFollower: Sendable {
                 try self?.catchUp()
                 report(nil)
             } catch {
-                report(error)
+                // A closed home refuses the calls that wait for it, and this says nothing about the home.
+                if self?.isClosing.load(ordering: .relaxed) == false { report(error) }
             }
         }
         timer.withLock { timer in
@@ -351,6 +354,7 @@ final class HomeFollower: Sendable {
             timer?.cancel()
             timer = nil
         }
+        isClosing.store(true, ordering: .relaxed)
         home.close()
         // A running look must end before its connection is closed. The exception is a look that has held the last
         // reference to the store, and closes it.

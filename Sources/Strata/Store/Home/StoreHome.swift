@@ -161,7 +161,9 @@ public protocol StoreHome: Sendable {
     /// lost, and some servers in front of a home pass no notifications on. Strata therefore also asks once a second.
     func listen(_ notify: @escaping @Sendable () -> Void)
 
-    /// Ends all connections. Safe to call twice.
+    /// Ends all connections and threads, after the running calls. Afterwards the process may end.
+    ///
+    /// Safe to call twice, and from the function that ``listen(_:)`` has got.
     func close()
 }
 

@@ -169,7 +169,9 @@ extension QueueEngine {
     func restore(_ input: PassInput) { state.withLock { $0.work.restore(input.work) } }
 
     func reportStoreFailure(_ error: any Error, _ hubs: [EventHub]) {
-        stack.log(.error, "the pipelines cannot write to the store, and retry: \(error)")
+        if storeFailures.withLock({ $0.note(error, at: Date()) }) {
+            stack.log(.error, "the pipelines cannot write to the store, and retry each second: \(error)")
+        }
         for hub in hubs { hub.send(.storeFailed(error)) }
     }
 
