@@ -47,7 +47,7 @@ extension ShareList {
         if text == Self.emptyText {
             self.init()
         } else {
-            guard let list = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
+            guard let list = try? StoredJSON.decoder.decode(Self.self, from: Data(text.utf8)) else { return nil }
             self = list
         }
     }

@@ -62,7 +62,7 @@ extension ObjectContext {
                 "An object cannot be queued with a delay after the last call. Queue a payload that contains its id."
             )
         }
-        let data = try JSONEncoder().encode(payload)
+        let data = try StoredJSON.encoder.encode(payload)
         let now = pipelineTime
         return insert(
             DebouncedOperation(

@@ -133,7 +133,7 @@ extension QueuedOperation {
         var data = Data()
         var problem: String?
         do {
-            data = try JSONEncoder().encode(payload)
+            data = try StoredJSON.encoder.encode(payload)
         } catch {
             problem = "\(notEncoded): \(error)"
         }

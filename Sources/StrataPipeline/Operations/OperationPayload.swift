@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 import Synchronization
 
 /// The value of an operation. It is stored with the operation as JSON and handed to the handler.
@@ -37,7 +38,7 @@ extension OperationPayload {
     public var _itemNumber: Int64? { nil }
 
     public static func migrate(_ data: Data, from version: Int) throws -> Self {
-        try JSONDecoder().decode(Self.self, from: data)
+        try StoredJSON.decoder.decode(Self.self, from: data)
     }
 
     /// Decodes the payload of an operation, after a check of its type.
@@ -57,7 +58,7 @@ extension OperationPayload {
 
     /// Decodes a payload from its stored bytes.
     package static func decoded(_ data: Data, version: Int) throws -> Self {
-        if version == payloadVersion { return try JSONDecoder().decode(Self.self, from: data) }
+        if version == payloadVersion { return try StoredJSON.decoder.decode(Self.self, from: data) }
         guard version < payloadVersion else {
             throw PipelineError(
                 .undecodablePayload,

@@ -70,9 +70,7 @@ public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByA
     public var storedValue: StoredValue {
         get throws {
             if list.isEmpty { return .text(Self.none) }
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            return .text(String(decoding: try encoder.encode(self), as: UTF8.self))
+            return .text(String(decoding: try StoredJSON.sortedEncoder.encode(self), as: UTF8.self))
         }
     }
 
@@ -83,7 +81,7 @@ public struct AttemptFailures: Codable, Hashable, AttributeValue, ExpressibleByA
             self = []
             return
         }
-        guard let failures = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
+        guard let failures = try? StoredJSON.decoder.decode(Self.self, from: Data(text.utf8)) else { return nil }
         self = failures
     }
 

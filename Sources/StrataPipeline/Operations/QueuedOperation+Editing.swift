@@ -19,7 +19,7 @@ extension QueuedOperation {
         if let owningContext { try payload.refuseForeignItem(in: owningContext) }
         let isOther = !type.hasSameBytes(as: Payload.operationType) || payload._itemNumber != nil
         let tie = isOther ? try owningContext?.find(id.counterpart(OperationItem.self)) : nil
-        let bytes = try JSONEncoder().encode(payload)
+        let bytes = try StoredJSON.encoder.encode(payload)
         // The problem is of the former payload.
         if let known = problem, Self.isOfPayload(known) { problem = nil }
         if let tie, payload._itemNumber != 0 {

@@ -18,14 +18,14 @@ struct TraceCarrier: Sendable {
 
     /// Reads the text that ``text`` has made; nil if the text is not of this form.
     init?(text: String) {
-        guard let fields = try? JSONDecoder().decode([Field].self, from: Data(text.utf8)) else { return nil }
+        guard let fields = try? StoredJSON.decoder.decode([Field].self, from: Data(text.utf8)) else { return nil }
         self.fields = fields
     }
 
     /// The text to store; nil without fields.
     var text: String? {
         if fields.isEmpty { return nil }
-        return (try? JSONEncoder().encode(fields)).map { String(decoding: $0, as: UTF8.self) }
+        return (try? StoredJSON.encoder.encode(fields)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The trace, as a tracer reads it; nil if the tracer knows none of the fields.

@@ -1,4 +1,5 @@
 import Foundation
+import Strata
 
 /// The value that a completed operation keeps for callers that wait for it, as JSON.
 struct ResultValue: Sendable {
@@ -8,7 +9,7 @@ struct ResultValue: Sendable {
     ///
     /// - Throws: ``PipelineError`` with `resultTooLarge`; encoding errors.
     init(_ value: some Encodable) throws {
-        let data = try JSONEncoder().encode(value)
+        let data = try StoredJSON.encoder.encode(value)
         guard data.count <= Outcome.maximumResultSize else {
             throw PipelineError(
                 .resultTooLarge,
@@ -22,7 +23,7 @@ struct ResultValue: Sendable {
     /// Decodes the stored result of an operation.
     static func decode<Value: Decodable>(_ data: Data, as type: Value.Type, of operation: Int64) throws -> Value {
         do {
-            return try JSONDecoder().decode(type, from: data)
+            return try StoredJSON.decoder.decode(type, from: data)
         } catch {
             throw PipelineError(
                 .undecodableResult,

@@ -45,10 +45,8 @@ extension ObjectContext {
         }
         try pipeline.requireText()
         try catchUp.check()
-        let encoder = JSONEncoder()
         // Sorted keys give equal payloads equal bytes, so an unchanged schedule is recognized as unchanged.
-        encoder.outputFormatting = .sortedKeys
-        let data = try encoder.encode(payload)
+        let data = try StoredJSON.sortedEncoder.encode(payload)
         guard let known = try first(PeriodicOperation.where({ $0.name == name })) else {
             return insert(
                 PeriodicOperation(

@@ -6,7 +6,9 @@ import StrataCloud
 extension Mirror {
     /// - Returns: the number of changes in the folder since the last scan.
     func scan() async throws -> Int {
+        let start = ContinuousClock.now
         let scan = try folder.scan()
+        scanPause.note(start.duration(to: .now))
         // Taken before the entries are read, so a commit in between counts as later.
         let token = stack.historyToken
         if let settled, settled.token == token, settled.scan == scan { return 0 }
@@ -23,6 +25,7 @@ extension Mirror {
                 )
             }
         }
+        scanPause.note(start.duration(to: .now))
         reportSkipped(scan, known)
         var prints = Prints()
         let changes = try FolderChanges(scan, known) { known, item in

@@ -29,7 +29,8 @@ public actor Mirror: Service {
         public var isOnce = false
         /// Whether a pull may remove any number of local files.
         public var allowsManyDeletes = false
-        /// The time between scans of the folder, and between pulls from the remote.
+        /// The least time between scans of the folder, and between pulls from the remote. It is longer if a scan or a
+        /// pull takes more than a tenth of the time.
         public var scanInterval = Duration.seconds(1)
         public var pullInterval = Duration.seconds(5)
         /// The maximum upload rate, in bytes per second.
@@ -62,6 +63,8 @@ public actor Mirror: Service {
     /// Whether both sides are the same. Set only if `isOnce` is true.
     public private(set) var isDone = false
     private var nextPull = ContinuousClock.now
+    var scanPause: LookPause
+    private var pullPause: LookPause
     /// Whether the remote is unreachable, which keeps the mirror from finishing.
     var isOffline = false
     var skipped: Set<LocalPath> = []
@@ -87,6 +90,8 @@ public actor Mirror: Service {
         (self.screen, self.lock) = (screen, lock)
         pauses = Pauses(now: configuration.now)
         waits = WaitWatch(now: configuration.now)
+        scanPause = LookPause(atLeast: configuration.scanInterval)
+        pullPause = LookPause(atLeast: configuration.pullInterval)
         nextTrashSweep = configuration.date()
     }
 
@@ -182,9 +187,9 @@ public actor Mirror: Service {
                 for try await progress in account.progressChanges() { screen.show(progress) }
                 return false
             }
-            group.addTask { [bell, interval = configuration.scanInterval] in
+            group.addTask { [bell] in
                 while true {
-                    try await Task.sleep(for: interval)
+                    try await Task.sleep(for: await self.scanPause.length)
                     bell.ring()
                 }
             }
@@ -225,8 +230,11 @@ public actor Mirror: Service {
         // Without a pull, the state of the remote is unknown.
         var isQuiet = false
         if try await isPullDue() {
+            let start = ContinuousClock.now
             isQuiet = try await pull()
-            nextPull = .now + configuration.pullInterval
+            // If the remote cannot be reached, the time is not that of a listing.
+            if !isOffline { pullPause.note(start.duration(to: .now)) }
+            nextPull = .now + pullPause.length
         }
         if bell.consumePlacementRequest() {
             let placed = try await place()

@@ -55,13 +55,21 @@ public struct MirrorArguments: ParsableArguments, Sendable {
     public var host: String?
 
     @Option(
-        help: ArgumentHelp("The pause between scans of the folder. The default is 1 second.", valueName: "seconds"),
+        help: ArgumentHelp(
+            "The pause between scans of the folder. The default is 1 second. A scan of many files is followed by a "
+                + "longer pause, nine times as long as the scan.",
+            valueName: "seconds"
+        ),
         transform: { try MirrorArguments.duration($0) }
     )
     public var scan: Duration = .seconds(1)
 
     @Option(
-        help: ArgumentHelp("The pause between pulls from the remote. The default is 5 seconds.", valueName: "seconds"),
+        help: ArgumentHelp(
+            "The pause between pulls from the remote. The default is 5 seconds. It is at least nine times as long as "
+                + "the last pull.",
+            valueName: "seconds"
+        ),
         transform: { try MirrorArguments.duration($0) }
     )
     public var pull: Duration = .seconds(5)

@@ -6,14 +6,18 @@ import Foundation
 /// Neither do dictionaries that are encoded as arrays because their keys are neither texts nor integers. Two equal
 /// values with such parts can have different texts.
 enum JSONText {
-    static func encode(_ value: some Encodable) throws -> String {
+    private static let encoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return encoder
+    }()
+
+    static func encode(_ value: some Encodable) throws -> String {
+        String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
     static func decode<Value: Decodable>(_ type: Value.Type, from text: String) -> Value? {
-        try? JSONDecoder().decode(type, from: Data(text.utf8))
+        try? StoredJSON.decoder.decode(type, from: Data(text.utf8))
     }
 
     /// The number of members of a JSON object. Members with the same key are counted separately.
@@ -39,7 +43,7 @@ enum JSONText {
             // The key and its quotation marks form a JSON string. JSON can spell one string in several ways, so keys
             // are compared after decoding.
             let bytes = object.dropFirst(place.lowerBound).prefix(place.count)
-            guard found == nil, let key = try? JSONDecoder().decode(String.self, from: bytes) else { return }
+            guard found == nil, let key = try? StoredJSON.decoder.decode(String.self, from: bytes) else { return }
             if !seen.insert(key).inserted { found = key }
         }
         return found

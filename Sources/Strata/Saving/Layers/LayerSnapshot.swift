@@ -155,7 +155,7 @@ struct LayerSnapshot: Sendable {
             let older = level[level.count - 2]
             guard older.provenance == newer.provenance, !newer.hasGapBelow, older.id >= barrier,
                 !frozen.contains(older.id), !frozen.contains(newer.id),
-                older.count <= 2 * newer.count
+                older.count < 2 * newer.count
             else { break }
             var merged = ChangeSegment(
                 id: nextSegment,

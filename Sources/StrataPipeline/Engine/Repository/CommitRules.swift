@@ -120,7 +120,7 @@ extension OperationItem: OwnedModel {
     private static func hasItem(_ number: Int64, _ transaction: StoreTransaction) throws -> Bool {
         var id: String?
         try transaction.rows(QueueSQL.selectItemPayload, [.integer(number)]) { row in
-            id = try? JSONDecoder().decode(QueuedItemText.self, from: row.read(Data.self, at: 0)).id
+            id = try? StoredJSON.decoder.decode(QueuedItemText.self, from: row.read(Data.self, at: 0)).id
         }
         return try id.map { try transaction.objectExists($0) ?? true } ?? true
     }
