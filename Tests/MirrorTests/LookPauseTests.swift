@@ -12,7 +12,12 @@ import Testing
         #expect(pause.length == .seconds(1))
         pause.note(.milliseconds(400))
         #expect(pause.length == .milliseconds(3_600))
+        pause.note(.seconds(600))
+        #expect(pause.length == .seconds(60))
         pause.note(.milliseconds(3))
         #expect(pause.length == .seconds(1))
+        var long = LookPause(atLeast: .seconds(300))
+        long.note(.seconds(600))
+        #expect(long.length == .seconds(300))
     }
 }

@@ -64,6 +64,10 @@ import Testing
         arguments: [
             ("connection refused\n\tIs the server running?\n", "connection refused (Is the server running?)"),
             ("server closed the connection.\n", "server closed the connection"), ("", ""),
+            (
+                "connection to server at \"::1\" failed: refused\n\tIs it running?\nconnection to server at \"a\" failed\n",
+                "connection to server at \"::1\" failed: refused (Is it running?); connection to server at \"a\" failed"
+            ),
         ]
     )
     func lines(_ text: String, _ message: String) {

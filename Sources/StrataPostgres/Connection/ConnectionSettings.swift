@@ -108,7 +108,7 @@ struct ConnectionSettings: Sendable {
     private static func hosts(_ given: GivenOptions) throws -> [Host] {
         let (names, addresses, ports) = (given.list("host"), given.list("hostaddr"), given.list("port"))
         let count = max(names.count, addresses.count, 1)
-        for port in ports.map({ $0.trimmingCharacters(in: .whitespaces) }) where !port.isEmpty {
+        for port in ports.map({ $0.trimmingCharacters(in: .whitespacesAndNewlines) }) where !port.isEmpty {
             guard (1...65_535).contains(Int(port) ?? 0) else {
                 throw StrataError(.invalidArgument, "A port of the connection is not a number from 1 to 65535.")
             }
@@ -177,7 +177,7 @@ private struct GivenOptions {
         let namesKeyword = ["invalid connection option", "invalid URI query parameter"].contains {
             message.hasBytePrefix($0)
         }
-        let mayContainPassword = ["pass", "pw", "@"].contains { text.lowercased().contains($0) }
+        let mayContainPassword = ["pass", "pw", "secret", "@"].contains { text.lowercased().contains($0) }
         return namesKeyword && !mayContainPassword ? PostgresFailure(.format, message).message : nil
     }
 

@@ -84,7 +84,7 @@ final class ConnectionSlot: @unchecked Sendable {
     /// - Parameter seconds: how long to wait for the running call. If it takes longer, it ends the connection itself.
     func close(within seconds: TimeInterval) {
         isClosed.withLock { $0 = true }
-        guard lock.lock(before: Date(timeIntervalSinceNow: seconds)) else { return }
+        guard lock.lock(before: Self.date(after: seconds)) else { return }
         connection = nil
         lock.unlock()
     }
@@ -96,9 +96,14 @@ final class ConnectionSlot: @unchecked Sendable {
         lock.unlock()
     }
 
+    /// The moment after a number of seconds, which may be infinite.
+    private static func date(after seconds: TimeInterval) -> Date {
+        Date(timeIntervalSinceNow: min(seconds, 365 * 86_400))
+    }
+
     private func locked<Result>(_ seconds: TimeInterval, _ body: (Deadline) throws -> Result) throws -> Result {
         let deadline = Deadline(seconds: seconds)
-        guard lock.lock(before: Date(timeIntervalSinceNow: min(seconds, 365 * 86_400))) else {
+        guard lock.lock(before: Self.date(after: seconds)) else {
             throw PostgresFailure(.timeout, "other calls have used the connection for the whole time")
         }
         defer {
@@ -106,7 +111,7 @@ final class ConnectionSlot: @unchecked Sendable {
             // After the lock is free: otherwise close() could come between the question and the end of the lock.
             endIfClosed()
         }
-        if isClosed.withLock({ $0 }) { throw PostgresFailure(.connection, "the home is closed") }
+        if isClosed.withLock({ $0 }) { throw Deadline.ended }
         return try body(deadline)
     }
 

@@ -16,6 +16,16 @@ struct Deadline: Sendable {
         )
     }
 
+    /// - Throws: `PostgresFailure` if the file has ended.
+    func checkEnd() throws {
+        // poll(2) leaves out negative descriptors.
+        var descriptor = pollfd(fd: endDescriptor, events: Int16(POLLIN), revents: 0)
+        if poll(&descriptor, 1, 0) > 0 { throw Self.ended }
+    }
+
+    /// The failure of a call whose file has ended.
+    static let ended = PostgresFailure(.connection, "the home is closed")
+
     private init(end: ContinuousClock.Instant, endDescriptor: Int32) {
         (self.end, self.endDescriptor) = (end, endDescriptor)
     }

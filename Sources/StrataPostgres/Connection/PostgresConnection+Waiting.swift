@@ -18,7 +18,7 @@ extension PostgresConnection {
         guard descriptors[0].fd >= 0 else { throw loss }
         while true {
             let count = poll(&descriptors, 2, min(deadline.milliseconds, limit))
-            if descriptors[1].revents != 0 { throw PostgresFailure(.connection, "the home is closed") }
+            if descriptors[1].revents != 0 { throw Deadline.ended }
             if count > 0 { return true }
             if count < 0 {
                 guard errno == EINTR else { throw PostgresFailure(.connection, String(cString: strerror(errno))) }

@@ -71,6 +71,7 @@ final class PostgresConnection {
         var messages: [String] = []
         var isAnswered = false
         for (index, host) in settings.hosts.enumerated() {
+            try deadline.checkEnd()
             let share = deadline.share(ofAttempts: settings.hosts.count - index, limit: settings.attemptLimit)
             do {
                 let parameters = settings.parameters(for: host)

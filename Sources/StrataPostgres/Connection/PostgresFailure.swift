@@ -29,13 +29,21 @@ struct PostgresFailure: Error, Sendable, CustomStringConvertible {
 
     init(_ kind: Kind, _ message: String, refusedStatement: Int? = nil) {
         self.kind = kind
-        let lines = message.split(atBytes: "\n")
-            .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
-            .filter { !$0.isEmpty }
-        // The further lines are hints. The line ends without a stop, because it becomes a part of a sentence.
-        let hints = lines.dropFirst().joined(separator: " ")
-        let first = lines.first.map { $0.hasByteSuffix(".") ? String($0.dropLast()) : $0 } ?? ""
-        self.message = hints.isEmpty ? first : "\(first) (\(hints))"
+        var parts: [(line: String, hints: [String])] = []
+        for line in message.split(atBytes: "\n").map({ $0.trimmingCharacters(in: .whitespacesAndNewlines) }) {
+            if line.isEmpty { continue }
+            // libpq has one such line for each attempt. The lines after it are hints.
+            if parts.isEmpty || line.hasBytePrefix("connection to server") {
+                // The line becomes a part of a sentence.
+                parts.append((line.hasByteSuffix(".") ? String(line.dropLast()) : line, []))
+            } else {
+                parts[parts.count - 1].hints.append(line)
+            }
+        }
+        self.message = parts.map { line, hints in
+            hints.isEmpty ? line : "\(line) (\(hints.joined(separator: " ")))"
+        }
+        .joined(separator: "; ")
         self.refusedStatement = refusedStatement
     }
 

@@ -157,7 +157,7 @@ public final class PostgresHome: StoreHome {
 
     public func close() {
         listener.end()
-        for slot in [writing, reading, reporting] { slot.close(within: timeout) }
+        for slot in [writing, reading, reporting] { slot.close(within: min(timeout, 60)) }
     }
 }
 

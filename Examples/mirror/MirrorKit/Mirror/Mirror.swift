@@ -29,8 +29,8 @@ public actor Mirror: Service {
         public var isOnce = false
         /// Whether a pull may remove any number of local files.
         public var allowsManyDeletes = false
-        /// The least time between scans of the folder, and between pulls from the remote. It is longer if a scan or a
-        /// pull takes more than a tenth of the time.
+        /// The time between scans of the folder, and between pulls from the remote. A mirror that does not end by itself
+        /// waits longer if a scan or a pull takes more than a tenth of this time.
         public var scanInterval = Duration.seconds(1)
         public var pullInterval = Duration.seconds(5)
         /// The maximum upload rate, in bytes per second.
@@ -187,9 +187,11 @@ public actor Mirror: Service {
                 for try await progress in account.progressChanges() { screen.show(progress) }
                 return false
             }
-            group.addTask { [bell] in
+            group.addTask { [bell, configuration] in
                 while true {
-                    try await Task.sleep(for: await self.scanPause.length)
+                    // With `isOnce`, only a pass finds that all work is done.
+                    let isOnce = configuration.isOnce
+                    try await Task.sleep(for: isOnce ? configuration.scanInterval : await self.scanPause.length)
                     bell.ring()
                 }
             }
@@ -232,9 +234,9 @@ public actor Mirror: Service {
         if try await isPullDue() {
             let start = ContinuousClock.now
             isQuiet = try await pull()
-            // If the remote cannot be reached, the time is not that of a listing.
-            if !isOffline { pullPause.note(start.duration(to: .now)) }
-            nextPull = .now + pullPause.length
+            // Otherwise the time is not that of a listing alone.
+            if isQuiet { pullPause.note(start.duration(to: .now)) }
+            nextPull = .now + (isOffline ? configuration.pullInterval : pullPause.length)
         }
         if bell.consumePlacementRequest() {
             let placed = try await place()

@@ -56,8 +56,8 @@ public struct MirrorArguments: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "The pause between scans of the folder. The default is 1 second. A scan of many files is followed by a "
-                + "longer pause, nine times as long as the scan.",
+            "The pause between scans of the folder. The default is 1 second. A scan of very many files is followed by "
+                + "a longer pause, of at most a minute.",
             valueName: "seconds"
         ),
         transform: { try MirrorArguments.duration($0) }
@@ -66,8 +66,8 @@ public struct MirrorArguments: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "The pause between pulls from the remote. The default is 5 seconds. It is at least nine times as long as "
-                + "the last pull.",
+            "The pause between pulls from the remote. The default is 5 seconds. A pull that takes long is followed by "
+                + "a longer pause, of at most a minute.",
             valueName: "seconds"
         ),
         transform: { try MirrorArguments.duration($0) }

@@ -48,9 +48,9 @@ final class HomeFollower: Sendable {
     private let lastOthers = Mutex<ContinuousClock.Instant?>(nil)
     /// For how long no other node must have committed, so that this node counts as alone. Tests set another time.
     let quietTime = Mutex(Duration.seconds(1))
-    /// Set and read inside the database.
     /// Whether ``close()`` has begun.
     let isClosing = Atomic(false)
+    /// Set and read inside the database.
     private let isClosed = Atomic(false)
     /// Called after transactions were applied.
     private let listener = Mutex<Listener?>(nil)

@@ -161,9 +161,10 @@ public protocol StoreHome: Sendable {
     /// lost, and some servers in front of a home pass no notifications on. Strata therefore also asks once a second.
     func listen(_ notify: @escaping @Sendable () -> Void)
 
-    /// Ends all connections and threads, after the running calls. Afterwards the process may end.
+    /// Ends all connections and threads. Waits for running calls, but not much longer than their timeouts, so that none
+    /// of them uses a library while the process ends.
     ///
-    /// Safe to call twice, and from the function that ``listen(_:)`` has got.
+    /// Safe to call twice, and from the function that was passed to ``listen(_:)``.
     func close()
 }
 
