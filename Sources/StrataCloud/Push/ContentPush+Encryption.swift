@@ -91,7 +91,7 @@ extension ContentPush {
         let kept = try await stack.overStore { context in try context.first(.upload(of: node))?.ticket }
         guard let kept else { return nil }
         do {
-            let uploadState = try JSONDecoder().decode(UploadState.self, from: kept)
+            let uploadState = try StoredJSON.decoder.decode(UploadState.self, from: kept)
             let file = try EncryptedFile(uploadState.head, node: ContentEncryption.binding, keys: keys)
             guard file.accountKey == keys.current.id, try file.header(in: uploadState.head)?.says(header) ?? false
             else {
@@ -218,7 +218,7 @@ private actor Remaining {
 extension CloudContext {
     /// Stores how an upload is encrypted, until the upload has arrived.
     func storeUploadState(_ uploadState: UploadState, of node: Int64) throws {
-        let data = try JSONEncoder().encode(uploadState)
+        let data = try StoredJSON.encoder.encode(uploadState)
         if let upload = try context.first(.upload(of: node)) {
             upload.ticket = data
         } else {

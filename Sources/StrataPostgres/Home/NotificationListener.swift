@@ -57,15 +57,17 @@ final class NotificationListener: Sendable {
     /// they share when the process ends, and a thread that connects at this moment would crash.
     ///
     /// The thread itself does not wait, if `notify` has held the last reference to the home. A look-up of a host name
-    /// cannot be ended, so the call waits for at most the timeout, and for at most a minute.
-    func end() {
+    /// cannot be ended, so the wait has a limit.
+    ///
+    /// - Parameter seconds: how long to wait.
+    func end(within seconds: TimeInterval) {
         let isFirst = state.withLock { state in
             defer { state = .ended }
             return state != .ended
         }
         if isFirst { try? endSignal.fileHandleForWriting.close() }
         let isOwnThread = thread.withLock { $0 == pthread_self() }
-        if !isOwnThread { _ = threads.wait(timeout: .now() + min(timeout, 60)) }
+        if !isOwnThread { _ = threads.wait(timeout: .now() + seconds) }
     }
 
     private var hasEnded: Bool { state.withLock { $0 == .ended } }

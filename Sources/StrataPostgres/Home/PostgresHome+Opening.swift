@@ -177,14 +177,12 @@ extension PostgresHome {
     }
 
     private static func json(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        String(decoding: try StoredJSON.sortedEncoder.encode(value), as: UTF8.self)
     }
 
     private static func decoded<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(text.utf8))
+            return try StoredJSON.decoder.decode(type, from: Data(text.utf8))
         } catch {
             throw PostgresFailure(.format, "the description in strata_home is damaged: \(error)")
         }

@@ -156,8 +156,10 @@ public final class PostgresHome: StoreHome {
     public func listen(_ notify: @escaping @Sendable () -> Void) { listener.start(notify) }
 
     public func close() {
-        listener.end()
-        for slot in [writing, reading, reporting] { slot.close(within: min(timeout, 60)) }
+        // The timeout may be infinite.
+        let patience = min(timeout, 60)
+        listener.end(within: patience)
+        for slot in [writing, reading, reporting] { slot.close(within: patience) }
     }
 }
 

@@ -190,8 +190,8 @@ public actor Mirror: Service {
             group.addTask { [bell, configuration] in
                 while true {
                     // With `isOnce`, only a pass finds that all work is done.
-                    let isOnce = configuration.isOnce
-                    try await Task.sleep(for: isOnce ? configuration.scanInterval : await self.scanPause.length)
+                    let pause = configuration.isOnce ? configuration.scanInterval : await self.scanPause.length
+                    try await Task.sleep(for: pause)
                     bell.ring()
                 }
             }

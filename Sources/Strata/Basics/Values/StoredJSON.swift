@@ -2,8 +2,8 @@ import Foundation
 
 /// The coders of values that are stored as JSON.
 ///
-/// All threads share them, because creating a coder takes about as long as encoding a small value. Their options must
-/// not be changed.
+/// All threads share them, because creating a coder takes a part of the time in which it encodes a small value. Their
+/// options must not be changed.
 package enum StoredJSON {
     package static let encoder = JSONEncoder()
 
