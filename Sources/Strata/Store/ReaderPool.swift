@@ -25,6 +25,9 @@ final class ReaderPool: Sendable {
         var isWatched = false
         var isClosed = false
 
+        /// The number of connections that have a user.
+        var usedCount: Int { openCount - idle.count }
+
         func hasRoom(_ limit: Int) -> Bool { places == 0 || places + others < limit }
 
         /// Gives places to the blocks that have waited longest.
@@ -112,7 +115,7 @@ final class ReaderPool: Sendable {
     /// Measures how many connections have a user.
     private func measureUse() {
         guard let metrics = telemetry.metrics else { return }
-        state.withLock { metrics.noteUsedReaders($0.openCount - $0.idle.count) }
+        state.withLock { metrics.noteUsedReaders($0.usedCount) }
     }
 
     private func close(_ reader: Reader) {
@@ -176,6 +179,9 @@ final class ReaderPool: Sendable {
 
     /// The number of open connections, for tests.
     var count: Int { state.withLock { $0.openCount } }
+
+    /// The number of connections that have a user, for tests.
+    var usedCount: Int { state.withLock { $0.usedCount } }
 
     /// The number of blocks that wait for a place, for tests.
     var waitingCount: Int { state.withLock { $0.waiters.count } }

@@ -222,6 +222,9 @@ final class Store: Sendable {
     /// See ``ReaderPool/count``.
     var readerCount: Int { readers.count }
 
+    /// See ``ReaderPool/usedCount``.
+    var usedReaderCount: Int { readers.usedCount }
+
     /// See ``ReaderPool/waitingCount``.
     var waitingCount: Int { readers.waitingCount }
 

@@ -144,6 +144,73 @@ import Testing
         #expect(stack.core.engine.layers.state.withLock { $0.log.subscribers.tasks.isEmpty })
     }
 
+    @Test("A list gives its reader back, also if its context has just ended, or if its query is invalid")
+    func readers() async throws {
+        let stack = try await openStack(.rootOnly)
+        let store = stack.core.engine
+        let context = try stack.create(.private, named: .network).id
+        let observer = LayerObserver(store.layers, of: context)
+        let list = try #require(try LiveList(Author.all, after: nil, observer, store))
+        #expect(throws: StrataError.self) { try LiveList(Author.all.limit(-1), after: list, observer, store) }
+        try await stack.reset()
+        #expect(try LiveList(Author.all, after: list, observer, store) == nil)
+        #expect(store.usedReaderCount == 0)
+        try await stack.close()
+    }
+
+    @Test("A list knows which rows may have changed, by commits of any process and by layers that it shows")
+    func changedRows() async throws {
+        let folder = try ScratchFolder()
+        let url = try await folder.makeBank()
+        let (left, right) = (try await openBank(url), try await openBank(url))
+        let store = left.core.engine
+        try await left.background { context in
+            for number in 0..<16 { context.insert(Account(name: "\(number)", balance: 0)) }
+            try context.commit()
+        }
+        let observer = LayerObserver(store.layers, of: nil)
+        var list = try #require(try LiveList(Account.all, after: nil, observer, store))
+        #expect(list.changed == nil && list.rows.count > 16)
+        /// Reads the next list, and returns the balances of the rows that may have changed.
+        func changed() throws -> [Int]? {
+            list = try #require(try LiveList(Account.all, after: list, observer, store))
+            return list.changed.map { changed in list.rows.filter { changed.contains($0._$id) }.map(\.balance) }
+        }
+        #expect(try changed() == [])
+        for (balance, stack) in [(-1, left), (-2, right)] {
+            try await stack.background { context in
+                try #require(try context.first(Account.all.offset(3))).balance = balance
+                try context.commit()
+            }
+            #expect(try changed() == [balance])
+        }
+        try await right.background { context in
+            _ = try context.batchUpdate(Account.where { $0.balance == -2 }) { $0.balance.set(to: -3) }
+        }
+        #expect(try changed() == [-3])
+        // Edits that a commit has not reached are not shown.
+        try await left.on(.root) { try #require(try $0.first(Account.all)).balance = -4 }
+        #expect(try changed() == [])
+        // A list that is not the last one of its observer knows nothing.
+        let old = list
+        _ = try changed()
+        list = try #require(try LiveList(Account.all, after: old, observer, store))
+        #expect(list.changed == nil)
+        // Raw SQL may insert and change a row under an integer that is not an id. No set of changed rows contains it.
+        try folder.sql(url, "INSERT INTO Account (id, name, balance, note) VALUES (-7, 'raw', -8, '')")
+        for balance in [-8, -9] {
+            try folder.sql(url, "UPDATE Account SET balance = \(balance) WHERE id = -7")
+            try await right.background { context in
+                try #require(try context.first(Account.all.offset(3))).balance += 1
+                try context.commit()
+            }
+            #expect(try changed() == nil)
+            #expect(list.rows.contains { $0.balance == balance })
+        }
+        try await left.close()
+        try await right.close()
+    }
+
     @Test("A live query shows commits of another stack on the same file")
     func otherStack() async throws {
         let folder = try ScratchFolder()

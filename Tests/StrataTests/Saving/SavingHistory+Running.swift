@@ -20,14 +20,20 @@ extension SavingHistory {
     /// Runs the steps on the engine and on the reference model, up to the first after which they differ.
     func firstFailure() async throws -> Failure? {
         let fixture = try await SavingFixture()
-        let failure = try await firstFailure(in: fixture)
+        var handles: [String: ContextHandle] = ["deep": fixture.deep]
+        for name in Self.contexts.dropLast() { handles[name] = try fixture.stack[ContextName(name)] }
+        let lists = isFollowed ? try await LiveCellLists(fixture, handles) : nil
+        let failure = try await firstFailure(in: fixture, handles, lists)
+        try await lists?.close()
         try await fixture.close()
         return failure
     }
 
-    private func firstFailure(in fixture: SavingFixture) async throws -> Failure? {
-        var handles: [String: ContextHandle] = ["deep": fixture.deep]
-        for name in Self.contexts.dropLast() { handles[name] = try fixture.stack[ContextName(name)] }
+    private func firstFailure(
+        in fixture: SavingFixture,
+        _ handles: [String: ContextHandle],
+        _ lists: LiveCellLists?
+    ) async throws -> Failure? {
         var model = Self.newModel
         var names = Names()
         for (index, (context, step)) in steps.enumerated() {
@@ -49,6 +55,7 @@ extension SavingHistory {
                 (names.rows[Int64($0[0])] ?? 0, Array($0.dropFirst()))
             }
             problems += differences(Dictionary(uniqueKeysWithValues: stored), model.store).map { "the store has \($0)" }
+            if let lists { problems += try await lists.problems() }
             if !problems.isEmpty {
                 let state = model.levels.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
                 let text = problems + state.map { "model \($0.key): \($0.value)" }

@@ -42,6 +42,8 @@ struct SavingHistory: CustomStringConvertible {
     static let length = 160
 
     var steps: [(context: String, step: Step)]
+    /// Whether live queries are followed and compared, too.
+    var isFollowed = false
 
     static var newModel: ReferenceModel {
         ReferenceModel([("root", nil), ("main", "root"), ("network", "main"), ("other", "main"), ("deep", "network")])

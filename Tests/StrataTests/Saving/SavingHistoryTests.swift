@@ -108,11 +108,20 @@ import Testing
                 + "deep commit",
         ]
     )
-    func fixed(_ history: String) async throws { try await check(SavingHistory(history), "the fixed history") }
+    func fixed(_ history: String) async throws {
+        for isFollowed in [false, true] {
+            var history = SavingHistory(history)
+            history.isFollowed = isFollowed
+            try await check(history, "the fixed history, \(isFollowed ? "with" : "without") live queries")
+        }
+    }
 
     private func check(_ seed: UInt64, _ steps: Int, _ actions: SavingHistory.ActionSet) async throws {
+        var history = SavingHistory(seed: seed, steps: steps, actions: actions)
+        // Without live queries, the log keeps fewer events.
+        history.isFollowed = seed.isMultiple(of: 2)
         try await check(
-            SavingHistory(seed: seed, steps: steps, actions: actions),
+            history,
             "STRATA_SAVING_WORLD=\(actions) STRATA_SAVING_SEED=\(seed) STRATA_SAVING_STEPS=\(steps)"
         )
     }

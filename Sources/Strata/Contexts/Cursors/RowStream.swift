@@ -101,24 +101,44 @@ final class RowStream {
 extension Store {
     /// The current state of a context on a separate reader, with the contexts whose layers it sees.
     ///
-    /// - Parameters:
-    ///   - context: nil for the committed state.
-    ///   - observer: the observer for which events are kept from now on; nil if events need not be kept.
-    func snapshot(
-        of context: Int?,
-        as observer: LayerObserver? = nil
-    ) throws -> (snapshot: ObjectContext.ReadSnapshot, path: [Int]) {
+    /// - Parameter context: nil for the committed state.
+    func snapshot(of context: Int?) throws -> (snapshot: ObjectContext.ReadSnapshot, path: [Int]) {
         let reader = try borrowReader()
         do {
-            let matched = try layers.acquireSnapshot(for: reader, of: observer?.id, schema: schema)
-            observer?.note(matched.cursor)
-            let path = context.map { matched.layers.readPath(to: $0) } ?? []
-            return (
-                ObjectContext.ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers), path
-            )
+            return source(context, reader, try layers.acquireSnapshot(for: reader, of: nil, schema: schema))
         } catch {
             giveBack(reader)
             throw error
         }
+    }
+
+    /// The current state of an observer's context on a separate reader, as ``snapshot(of:)`` returns it. From now on,
+    /// events are kept for the observer.
+    ///
+    /// - Parameter last: see ``LayerObserver/advance(from:to:)``.
+    func snapshot(
+        for observer: LayerObserver,
+        after last: Int?
+    ) throws -> (
+        source: (snapshot: ObjectContext.ReadSnapshot, path: [Int]), number: Int, events: [CommitLog.Event]?
+    ) {
+        let reader = try borrowReader()
+        do {
+            let matched = try layers.acquireSnapshot(for: reader, of: observer.id, schema: schema)
+            let (number, events) = observer.advance(from: last, to: matched)
+            return (source(observer.context, reader, matched), number, events)
+        } catch {
+            giveBack(reader)
+            throw error
+        }
+    }
+
+    private func source(
+        _ context: Int?,
+        _ reader: Reader,
+        _ matched: LayerRegistry.MatchedLayers
+    ) -> (snapshot: ObjectContext.ReadSnapshot, path: [Int]) {
+        let path = context.map { matched.layers.readPath(to: $0) } ?? []
+        return (ObjectContext.ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers), path)
     }
 }

@@ -102,10 +102,10 @@ extension ObjectContext {
         var failure: (any Error)?
         // If there are more events than objects, a refresh of all objects costs less.
         if matched.cursor.event - reading.cursor.event <= live.identity.count + 16,
-            let events = store.layers.events(after: reading.cursor.event, through: matched.cursor.event),
+            let events = store.layers.events(after: reading.cursor.event, through: matched),
             events.allSatisfy({ $0.unread != nil })
         {
-            for event in events + matched.inFlight.map({ CommitLog.Event(number: 0, commit: $0) }) {
+            for event in events {
                 switch event.cause {
                 case .edits(let editor) where editor == id || !path.contains(editor): continue
                 case .layer(let context) where !path.contains(context): continue

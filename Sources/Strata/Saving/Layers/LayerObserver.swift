@@ -7,6 +7,8 @@ final class LayerObserver: Sendable {
     private struct State {
         /// The position in the log that the result reflects; nil before the first result.
         var cursor: CommitLog.Cursor?
+        /// The number of the result, among all results of the observer.
+        var number = 0
         /// The entities that the result was read from.
         var entities: Set<Int> = []
     }
@@ -27,8 +29,27 @@ final class LayerObserver: Sendable {
 
     deinit { layers.track(id, cursor: nil) }
 
-    /// Records the position in the log that the next result reflects.
+    /// Records the position in the log that the result reflects.
     func note(_ cursor: CommitLog.Cursor) { state.withLock { $0.cursor = cursor } }
+
+    /// Moves to a snapshot, from which the next result is read.
+    ///
+    /// - Parameter last: the number of the result that is to be renewed; nil for none.
+    /// - Returns: the number of the next result, and the events since the last one. The events include commits that the
+    ///   log does not contain yet. They are nil if there is no last result, if another one was read since, or if some
+    ///   of the events are forgotten.
+    func advance(
+        from last: Int?,
+        to matched: LayerRegistry.MatchedLayers
+    ) -> (number: Int, events: [CommitLog.Event]?) {
+        let (number, cursor) = state.withLock { state in
+            let cursor = state.number == last ? state.cursor : nil
+            state.cursor = matched.cursor
+            state.number += 1
+            return (state.number, cursor)
+        }
+        return (number, cursor.flatMap { layers.events(after: $0.event, through: matched) })
+    }
 
     /// Discards the position after a failed query, so that the next call queries again.
     func forget() { state.withLock { $0.cursor = nil } }

@@ -28,16 +28,22 @@ extension LiveDifference {
     /// Compares two lists of rows. Only the objects between the common beginning and the common end of the lists are
     /// looked up by their ids, so a list in which little has changed is compared fast.
     ///
-    /// Complexity: O(n log n).
-    init<Row: StoredRow>(from old: [Row], to new: [Row]) {
+    /// - Parameter changed: the rows that may have other values; nil for all of them.
+    /// - Complexity: O(n log n).
+    init<Row: StoredRow>(from old: [Row], to new: [Row], changed: IDRanges? = nil) {
         // Elements of a buffer are compared in place. An array would copy each row, because the code is generic.
-        self = old.withUnsafeBufferPointer { old in new.withUnsafeBufferPointer { Self(from: old, to: $0) } }
+        self = old.withUnsafeBufferPointer { old in new.withUnsafeBufferPointer { Self(from: old, to: $0, changed) } }
     }
 
-    private init<Row: StoredRow>(from old: UnsafeBufferPointer<Row>, to new: UnsafeBufferPointer<Row>) {
+    private init<Row: StoredRow>(
+        from old: UnsafeBufferPointer<Row>,
+        to new: UnsafeBufferPointer<Row>,
+        _ candidates: IDRanges?
+    ) {
         let shorter = min(old.count, new.count)
         var (inserted, kept, changed): ([Int], [IndexPair], [IndexPair]) = ([], [], [])
         func compare(_ from: Int, _ to: Int) {
+            if let candidates, !candidates.contains(new[to]._$id) { return }
             if !new[to]._$differences(from: old[from]).isEmpty { changed.append(IndexPair(from: from, to: to)) }
         }
         var start = 0

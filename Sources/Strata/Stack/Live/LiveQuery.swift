@@ -23,7 +23,7 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
         private let live: LiveQuery
         private let observer: LayerObserver
         private var hasBegun = false
-        private var last: [Object.Row]?
+        private var last: LiveList<Object>?
 
         init(_ live: LiveQuery) {
             self.live = live
@@ -42,36 +42,28 @@ public struct LiveQuery<Object: Model>: AsyncSequence, Sendable {
                 live.core.engine.watchFile()
             }
             while try await observer.wait() {
-                let rows: [Object.Row]
+                let list: LiveList<Object>
                 do {
-                    guard let found = try await self.rows() else { return nil }
-                    rows = found
+                    guard let found = try await self.list() else { return nil }
+                    list = found
                 } catch let error as StrataError where error.code == .closed {
                     return nil
                 }
-                let difference = LiveDifference(from: last ?? [], to: rows)
-                guard last == nil || !difference.isEmpty else { continue }
-                last = rows
-                return LiveRows(rows: rows, difference: difference)
+                let isFirst = last == nil
+                let difference = LiveDifference(from: last?.rows ?? [], to: list.rows, changed: list.changed)
+                last = list
+                if isFirst || !difference.isEmpty { return LiveRows(rows: list.rows, difference: difference) }
             }
             return nil
         }
 
         /// The rows of the query; nil if the context has ended.
-        private func rows() async throws -> [Object.Row]? {
-            let (live, observer, count) = (live, observer, last?.count ?? 0)
+        private func list() async throws -> LiveList<Object>? {
+            let (live, observer, last) = (live, observer, last)
             let store = live.core.engine
-            return try await store.onThread { () throws -> [Object.Row]? in
+            return try await store.onThread { () throws -> LiveList<Object>? in
                 do {
-                    let snapshot = try store.snapshot(of: live.context?.id, as: observer)
-                    // Without the context, the layers of its parents are not part of the snapshot.
-                    guard store.layers.isOpen(live.context?.id) else { return nil }
-                    let stream = try RowStream(live.query, snapshot, store: store)
-                    observer.note(Set(stream.tables.compactMap { store.schema.infosByTable[$0]?.index }))
-                    var rows: [Object.Row] = []
-                    rows.reserveCapacity(count)
-                    while let row = try stream.next() { rows.append(try stream.row(from: row)) }
-                    return rows
+                    return try LiveList(live.query, after: last, observer, store)
                 } catch {
                     observer.forget()
                     throw StrataError(grdb: error)
