@@ -103,42 +103,31 @@ extension Store {
     ///
     /// - Parameter context: nil for the committed state.
     func snapshot(of context: Int?) throws -> (snapshot: ObjectContext.ReadSnapshot, path: [Int]) {
-        let reader = try borrowReader()
-        do {
-            return source(context, reader, try layers.acquireSnapshot(for: reader, of: nil, schema: schema))
-        } catch {
-            giveBack(reader)
-            throw error
-        }
+        let found = try snapshot(of: context, for: nil, after: nil)
+        return (found.snapshot, found.path)
     }
 
-    /// The current state of an observer's context on a separate reader, as ``snapshot(of:)`` returns it. From now on,
-    /// events are kept for the observer.
+    /// The current state of a context, as ``snapshot(of:)`` returns it, with its position in the log.
     ///
-    /// - Parameter last: see ``LayerObserver/advance(from:to:)``.
+    /// - Parameters:
+    ///   - observer: for which events are kept from now on.
+    ///   - last: see ``LayerRegistry/acquireSnapshot(for:of:after:only:schema:)``.
     func snapshot(
-        for observer: LayerObserver,
+        of context: Int?,
+        for observer: LayerObserver?,
         after last: Int?
-    ) throws -> (
-        source: (snapshot: ObjectContext.ReadSnapshot, path: [Int]), number: Int, events: [CommitLog.Event]?
-    ) {
+    ) throws -> (snapshot: ObjectContext.ReadSnapshot, path: [Int], matched: LayerRegistry.MatchedLayers) {
         let reader = try borrowReader()
         do {
-            let matched = try layers.acquireSnapshot(for: reader, of: observer.id, schema: schema)
-            let (number, events) = observer.advance(from: last, to: matched)
-            return (source(observer.context, reader, matched), number, events)
+            let matched = try layers.acquireSnapshot(for: reader, of: observer?.id, after: last, schema: schema)
+            let path = context.map { matched.layers.readPath(to: $0) } ?? []
+            return (
+                ObjectContext.ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers), path,
+                matched
+            )
         } catch {
             giveBack(reader)
             throw error
         }
-    }
-
-    private func source(
-        _ context: Int?,
-        _ reader: Reader,
-        _ matched: LayerRegistry.MatchedLayers
-    ) -> (snapshot: ObjectContext.ReadSnapshot, path: [Int]) {
-        let path = context.map { matched.layers.readPath(to: $0) } ?? []
-        return (ObjectContext.ReadSnapshot(reader: reader, sequence: matched.sequence, layers: matched.layers), path)
     }
 }

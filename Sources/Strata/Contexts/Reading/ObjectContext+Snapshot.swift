@@ -28,6 +28,7 @@ extension ObjectContext {
             let matched = try store.layers.acquireSnapshot(
                 for: reader,
                 of: id,
+                after: live.identity.count > 0 ? reading.cursor.event : nil,
                 only: reading.transaction == nil ? nil : path,
                 schema: store.schema
             )
@@ -100,12 +101,12 @@ extension ObjectContext {
         observers?.noteChanges()
         // An unreadable object must not prevent the refresh of the others.
         var failure: (any Error)?
+        let inFlight = matched.inFlight.map { CommitLog.Event(number: 0, commit: $0) }
         // If there are more events than objects, a refresh of all objects costs less.
         if matched.cursor.event - reading.cursor.event <= live.identity.count + 16,
-            let events = store.layers.events(after: reading.cursor.event, through: matched),
-            events.allSatisfy({ $0.unread != nil })
+            let events = matched.events, (events + inFlight).allSatisfy({ $0.unread != nil })
         {
-            for event in events {
+            for event in events + inFlight {
                 switch event.cause {
                 case .edits(let editor) where editor == id || !path.contains(editor): continue
                 case .layer(let context) where !path.contains(context): continue

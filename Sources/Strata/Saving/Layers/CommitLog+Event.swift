@@ -39,6 +39,16 @@ extension CommitLog {
                 record.rows
             )
             rewritten = record.rewritten
+            // A change that the commit has dropped is not among its rows, but contexts have shown it.
+            for (entity, part) in rewritten {
+                guard let known = rows[entity] else {
+                    rows[entity] = part
+                    continue
+                }
+                let isMissing = part.ids.contains { known.index(of: $0) == nil }
+                if isMissing { rows[entity] = part.replacing(by: known) }
+            }
+            rowCount = rows.values.reduce(0) { $0 + $1.ids.count }
             isComplete = record.isComplete
             unread = record.unread
         }

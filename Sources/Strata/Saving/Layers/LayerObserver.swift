@@ -32,23 +32,20 @@ final class LayerObserver: Sendable {
     /// Records the position in the log that the result reflects.
     func note(_ cursor: CommitLog.Cursor) { state.withLock { $0.cursor = cursor } }
 
-    /// Moves to a snapshot, from which the next result is read.
+    /// The position that a result reflects; nil if it is not the last one, or if the query must run again.
     ///
-    /// - Parameter last: the number of the result that is to be renewed; nil for none.
-    /// - Returns: the number of the next result, and the events since the last one. The events include commits that the
-    ///   log does not contain yet. They are nil if there is no last result, if another one was read since, or if some
-    ///   of the events are forgotten.
-    func advance(
-        from last: Int?,
-        to matched: LayerRegistry.MatchedLayers
-    ) -> (number: Int, events: [CommitLog.Event]?) {
-        let (number, cursor) = state.withLock { state in
-            let cursor = state.number == last ? state.cursor : nil
-            state.cursor = matched.cursor
+    /// - Parameter number: the number of the result.
+    func cursor(of number: Int) -> CommitLog.Cursor? { state.withLock { $0.number == number ? $0.cursor : nil } }
+
+    /// Records a new result: the position that it reflects, and the entities that it was read from.
+    ///
+    /// - Returns: the number of the result.
+    func noteResult(at cursor: CommitLog.Cursor, of entities: Set<Int>) -> Int {
+        state.withLock { state in
+            (state.cursor, state.entities) = (cursor, entities)
             state.number += 1
-            return (state.number, cursor)
+            return state.number
         }
-        return (number, cursor.flatMap { layers.events(after: $0.event, through: matched) })
     }
 
     /// Discards the position after a failed query, so that the next call queries again.

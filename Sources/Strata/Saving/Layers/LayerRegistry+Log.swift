@@ -36,15 +36,6 @@ extension LayerRegistry {
     /// Whether no event has occurred since this one.
     func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.log.end.event == cursor } }
 
-    /// The events after one event that a snapshot contains, with the commits that the log does not contain yet; nil if
-    /// some of the events are forgotten.
-    func events(after event: Int, through matched: MatchedLayers) -> [CommitLog.Event]? {
-        let events = state.withLock { state in
-            state.log.events(after: event).map { $0.filter { $0.number <= matched.cursor.event } }
-        }
-        return events.map { $0 + matched.inFlight.map { CommitLog.Event(number: 0, commit: $0) } }
-    }
-
     /// The new cursor of a context if all events since the given one are its own: edits, and the commit if one is
     /// given. The context's objects then show all of them already. Nil otherwise.
     func cursor(after cursor: Int, of context: Int, committing sequence: Int64? = nil) -> Int? {

@@ -37,16 +37,18 @@ extension LayerRegistry {
             // The parent's own layer is rebased too, because a save from over the committed state may now lie on top of
             // it.
             let others = [parent] + state.layers.descendants(of: parent)
+            // A context over the committed state does not see what it has moved to its parent. Changes that it has
+            // dropped are not seen by it either.
+            let isCommittedOnly = state.layers.committedOnly.contains(context)
+            let changed = isCommittedOnly ? [parent, context] : [parent]
             for segment in segments {
                 state.layers.rebaseAll(segment.parts, in: others)
-                state.log.record(.layer(parent), segment.parts)
-                // A context over the committed state does not see the changes that it has moved to its parent.
-                if state.layers.committedOnly.contains(context) { state.log.record(.layer(context), segment.parts) }
+                for layer in changed { state.log.record(.layer(layer), segment.parts) }
             }
             // Dropped changes are no longer among the segments. Their rows show the state beneath.
             for segment in unresolved {
                 state.layers.rebaseAll(segment.parts, in: others, schema, reading: reading.connection)
-                state.log.record(.layer(parent), segment.parts)
+                for layer in changed { state.log.record(.layer(layer), segment.parts) }
             }
             moved(parent)
             return true

@@ -8,6 +8,9 @@ extension LayerRegistry {
         let layers: LayerSnapshot
         /// The commits that the snapshot contains but the log does not contain yet.
         let inFlight: [CommitRecord]
+        /// The events between a reader's last position and the cursor; nil if they were not asked for, or if some of
+        /// them are forgotten.
+        let events: [CommitLog.Event]?
         /// The members that commits have merged since the last snapshot of the context, by entity and former row.
         let mergedMembers: [Int: [Int64: MergedMember]]
 
@@ -20,10 +23,13 @@ extension LayerRegistry {
     ///
     /// From then on, events are kept for the reader of the log with the given id: a context or ``LayerObserver``.
     ///
-    /// - Parameter path: the path to the context whose layers are needed; nil for all layers.
+    /// - Parameters:
+    ///   - last: the last event that the reader has processed; nil if it does not need the events since.
+    ///   - path: the path to the context whose layers are needed; nil for all layers.
     func acquireSnapshot(
         for reader: Reader,
         of context: Int?,
+        after last: Int? = nil,
         only path: [Int]? = nil,
         schema: Schema
     ) throws -> MatchedLayers {
@@ -46,22 +52,26 @@ extension LayerRegistry {
                         } else {
                             try state.afterInFlight(state.layers, schema, reader.connection)
                         }
+                    let events = last.flatMap { state.log.events(after: $0) }
                     let merged = context.map { state.startReading($0) }
                     return MatchedLayers(
                         cursor: CommitLog.Cursor(event: state.log.end.event, sequence: sequence),
                         layers: layers,
                         inFlight: state.inFlight,
+                        events: events.map { Array($0) },
                         mergedMembers: merged ?? [:]
                     )
                 }
                 if sequence > state.sequence {
                     try state.absorb(through: sequence, schema: schema, connection: reader.connection)
                 }
+                let events = last.flatMap { state.log.events(after: $0) }
                 let merged = context.map { state.startReading($0) }
                 return MatchedLayers(
                     cursor: state.log.end,
                     layers: state.layers,
                     inFlight: [],
+                    events: events.map { Array($0) },
                     mergedMembers: merged ?? [:]
                 )
             }

@@ -2,56 +2,101 @@
 ///
 /// If only a few rows of the model have changed since the last list, the next one is not read as a whole: the query
 /// returns the ids in their order, and unchanged rows are taken from the last list.
+///
+/// A change that another program makes with raw SQL is not in the log. It appears when the row changes again, or when a
+/// list is read as a whole.
 struct LiveList<Object: Model>: Sendable {
     let rows: [Object.Row]
     /// The rows that may differ from those of the last list; nil if the list was read as a whole.
     let changed: IDRanges?
     /// The number of this list among the results of its observer.
     private let number: Int
+    /// The contexts whose layers the list shows.
+    private let path: [Int]
 
     /// Reads the list, and notes the tables that it was read from. Nil if the observed context has ended.
     ///
     /// - Parameter last: the previous list; nil for the first one.
     init?(_ query: Query<Object>, after last: LiveList?, _ observer: LayerObserver, _ store: Store) throws {
-        let (source, number, events) = try store.snapshot(for: observer, after: last?.number)
+        let lastEvent = last.flatMap { observer.cursor(of: $0.number) }?.event
+        let (snapshot, path, matched) = try store.snapshot(of: observer.context, for: observer, after: lastEvent)
         var isReaderTaken = false
-        defer { if !isReaderTaken { store.giveBack(source.snapshot.reader) } }
+        defer { if !isReaderTaken { store.giveBack(snapshot.reader) } }
         // Without the context, the layers of its parents are not part of the snapshot.
         guard store.layers.isOpen(observer.context) else { return nil }
 
-        let entity = try store.schema.entity(Object.self)
-        if let last, let changed = events?.changedRows(of: entity.info.index, in: source.path),
-            last.isWorthRenewing(changed.count)
-        {
-            let (ids, tables) = try query.ids(source, store)
-            let rows = try last.renewed(ids, changed) { try entity.read($0, in: source.snapshot, source.path) }
-            if let rows {
-                observer.note(store.schema.entities(of: tables))
-                (self.rows, self.changed, self.number) = (rows, changed, number)
-                return
-            }
+        let list: (rows: [Object.Row], tables: Set<String>)
+        let changed = try last?.changedRows(matched, path, store.schema)
+        if let last, let changed, let renewed = try last.renewed(query, changed, snapshot, store) {
+            (list, self.changed) = (renewed, changed)
+        } else {
+            isReaderTaken = true
+            let stream = try RowStream(query, (snapshot, path), store: store)
+            var rows: [Object.Row] = []
+            rows.reserveCapacity(last?.rows.count ?? 0)
+            while let row = try stream.next() { rows.append(try stream.row(from: row)) }
+            (list, self.changed) = ((rows, stream.tables), nil)
         }
+        let entities = Set(list.tables.compactMap { store.schema.infosByTable[$0]?.index })
+        number = observer.noteResult(at: matched.cursor, of: entities)
+        (rows, self.path) = (list.rows, path)
+    }
+}
 
-        isReaderTaken = true
-        let stream = try RowStream(query, source, store: store)
-        observer.note(store.schema.entities(of: stream.tables))
-        var rows: [Object.Row] = []
-        rows.reserveCapacity(last?.rows.count ?? 0)
-        while let row = try stream.next() { rows.append(try stream.row(from: row)) }
-        (self.rows, self.changed, self.number) = (rows, nil, number)
+extension LiveList {
+    /// The greatest number of rows that are read by their ids. For more rows, reading the whole list is faster.
+    private var limit: Int { rows.count / 4 }
+
+    /// The rows that may have changed between this list and a snapshot. Nil if they are not known, or if there are too
+    /// many.
+    private func changedRows(
+        _ matched: LayerRegistry.MatchedLayers,
+        _ path: [Int],
+        _ schema: Schema
+    ) throws -> IDRanges? {
+        // The log may have more events for a commit in flight than the commit itself.
+        guard let events = matched.events, matched.inFlight.isEmpty, path == self.path else { return nil }
+        return events.changedRows(of: try schema.index(of: Object.self), in: path, limit: limit)
     }
 
-    /// Whether reading some rows by their ids is faster than reading the whole list.
-    private func isWorthRenewing(_ count: Int) -> Bool { count <= rows.count / 4 }
+    /// The list at a snapshot. Nil if it must be read as a whole.
+    ///
+    /// - Parameter changed: the rows of this list that may be outdated.
+    private func renewed(
+        _ query: Query<Object>,
+        _ changed: IDRanges,
+        _ snapshot: ObjectContext.ReadSnapshot,
+        _ store: Store
+    ) throws -> (rows: [Object.Row], tables: Set<String>)? {
+        snapshot.showOverlay(of: path)
+        let connection = snapshot.reader.connection
+        let compiled = try query.compile(.ids, using: store.sources(connection))
+        var ids: [Int64] = []
+        try connection.statement(compiled).run(compiled.bindings) { ids.append(try $0.read(Int64.self, at: 0)) }
+
+        let entity = try store.schema.entity(Object.self)
+        let index = entity.info.index
+        let isDecoded = connection.overlay.parts[index] != nil && !store.schema.keepsBytes[index]
+        let rows = try renewed(ids, changed) { id in
+            // As in a list that is read as a whole, the values of a pending row are decoded.
+            if isDecoded, snapshot.layers.topKind(of: id, entity: index, in: path) != nil {
+                var row: Object.Row?
+                try connection.statement(Overlay.selectByID(entity.info)).run([.integer(id)]) {
+                    row = try Object.Row(_$from: $0)
+                }
+                return row
+            }
+            return try entity.read(id, in: snapshot, path)
+        }
+        return rows.map { ($0, compiled.tables) }
+    }
 
     /// The rows with the given ids, most of them from this list.
     ///
-    /// Nil if so many of them must be read that reading all with one statement is faster. Also nil if one of the
-    /// integers is not an id: raw SQL may have inserted such a row, and sets of changed rows do not contain it.
+    /// Nil if more than ``limit`` of them must be read. Also nil if one of the integers is not an id: raw SQL may have
+    /// inserted such a row, and sets of changed rows do not contain it.
     ///
-    /// - Parameters:
-    ///   - changed: the rows of this list that may be outdated.
-    ///   - read: reads a row.
+    /// - Parameter read: reads a row.
     /// - Complexity: O(ids + rows).
     private func renewed(
         _ ids: [Int64],
@@ -77,7 +122,7 @@ struct LiveList<Object: Model>: Sendable {
                     new.append(old[next])
                 } else {
                     readCount += 1
-                    guard isWorthRenewing(readCount), let row = try read(id) else { return nil }
+                    guard readCount <= limit, let row = try read(id) else { return nil }
                     new.append(row)
                 }
                 if isOld { next += 1 }
@@ -87,46 +132,30 @@ struct LiveList<Object: Model>: Sendable {
     }
 }
 
-extension Query {
-    /// The ids of the objects in the query's order, and the tables they were read from.
-    fileprivate func ids(
-        _ source: (snapshot: ObjectContext.ReadSnapshot, path: [Int]),
-        _ store: Store
-    ) throws -> (ids: [Int64], tables: Set<String>) {
-        source.snapshot.showOverlay(of: source.path)
-        let connection = source.snapshot.reader.connection
-        let compiled = try compile(.ids, using: store.sources(connection))
-        let statement = try connection.statement(compiled)
-        defer { statement.reset() }
-        try statement.bind(compiled.bindings)
-        var ids: [Int64] = []
-        while try statement.step() { ids.append(try statement.reader.read(Int64.self, at: 0)) }
-        return (ids, compiled.tables)
-    }
-}
-
-extension Schema {
-    /// The entities whose rows are in these tables.
-    fileprivate func entities(of tables: Set<String>) -> Set<Int> { Set(tables.compactMap { infosByTable[$0]?.index }) }
-}
-
 extension [CommitLog.Event] {
-    /// The rows of an entity that may have changed for a context; nil if they are not known.
+    /// The rows of an entity that may have changed for a context. Nil if they are not known, or if there are more than
+    /// a limit.
     ///
     /// - Parameter path: the context and its parents; empty for the committed state.
-    fileprivate func changedRows(of entity: Int, in path: [Int]) -> IDRanges? {
-        var all: [IDRanges] = []
+    fileprivate func changedRows(of entity: Int, in path: [Int], limit: Int) -> IDRanges? {
+        var all = IDRanges()
         for event in self {
-            if case .edits(let context) = event.cause, !path.contains(context) { continue }
-            if case .layer(let context) = event.cause, !path.contains(context) { continue }
+            switch event.cause {
+            case .edits(let context), .layer(let context): if !path.contains(context) { continue }
+            case .commit: break
+            }
             guard let unread = event.unread else { return nil }
-            if let part = event.rows[entity] { all.append(IDRanges(part.ids)) }
+            if let part = event.rows[entity] {
+                if part.ids.count > limit { return nil }
+                all = all.union(IDRanges(part.ids))
+            }
             if let ids = unread[entity] {
                 // An empty set means that the rows are not known.
                 if ids.isEmpty { return nil }
-                all.append(ids)
+                all = all.union(ids)
             }
+            if all.count > limit { return nil }
         }
-        return .union(of: all)
+        return all
     }
 }
