@@ -84,7 +84,7 @@ extension Cell.Row {
 }
 
 extension LiveDifference {
-    /// What is wrong with a difference between two lists.
+    /// The errors in a difference between two lists.
     fileprivate func problems(from old: [Cell.Row], to new: [Cell.Row]) -> [String] {
         var list = old.map(\.values[0])
         for place in (removed + moved.map(\.from)).sorted(by: >) { list.remove(at: place) }
