@@ -25,7 +25,7 @@ struct LiveList<Object: Model>: Sendable {
         // Without the context, the layers of its parents are not part of the snapshot.
         guard store.layers.isOpen(observer.context) else { return nil }
 
-        let list: (rows: [Object.Row], tables: Set<String>)
+        let list: (rows: [Object.Row], entities: Set<Int>)
         let changed = try last?.changedRows(matched, path, store.schema)
         if let last, let changed, let renewed = try last.renewed(query, changed, snapshot, store) {
             (list, self.changed) = (renewed, changed)
@@ -35,10 +35,9 @@ struct LiveList<Object: Model>: Sendable {
             var rows: [Object.Row] = []
             rows.reserveCapacity(last?.rows.count ?? 0)
             while let row = try stream.next() { rows.append(try stream.row(from: row)) }
-            (list, self.changed) = ((rows, stream.tables), nil)
+            (list, self.changed) = ((rows, store.schema.entities(of: stream.tables)), nil)
         }
-        let entities = Set(list.tables.compactMap { store.schema.infosByTable[$0]?.index })
-        number = observer.noteResult(at: matched.cursor, of: entities)
+        number = observer.noteResult(at: matched.cursor, of: list.entities)
         (rows, self.path) = (list.rows, path)
     }
 }
@@ -67,7 +66,7 @@ extension LiveList {
         _ changed: IDRanges,
         _ snapshot: ObjectContext.ReadSnapshot,
         _ store: Store
-    ) throws -> (rows: [Object.Row], tables: Set<String>)? {
+    ) throws -> (rows: [Object.Row], entities: Set<Int>)? {
         snapshot.showOverlay(of: path)
         let connection = snapshot.reader.connection
         let compiled = try query.compile(.ids, using: store.sources(connection))
@@ -88,7 +87,7 @@ extension LiveList {
             }
             return try entity.read(id, in: snapshot, path)
         }
-        return rows.map { ($0, compiled.tables) }
+        return rows.map { ($0, store.schema.entities(of: compiled.tables)) }
     }
 
     /// The rows with the given ids, most of them from this list.
@@ -129,6 +128,13 @@ extension LiveList {
             }
             return new
         }
+    }
+}
+
+extension Schema {
+    /// The entities whose rows are in these tables.
+    fileprivate func entities(of tables: some Sequence<String>) -> Set<Int> {
+        Set(tables.compactMap { infosByTable[$0]?.index })
     }
 }
 
