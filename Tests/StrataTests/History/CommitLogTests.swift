@@ -67,6 +67,36 @@ struct CommitLogTests {
         #expect(journal.all.count == 4)
     }
 
+    @Test("The event of a commit contains the rows whose changes the commit has dropped")
+    func dropped() {
+        func rows(_ left: Int64, _ numbers: Int64...) -> RowChanges<JoinRow> {
+            RowChanges(
+                unsorted: numbers.map {
+                    let row = JoinRow(number: $0, left: left, right: 1)
+                    return Change(kind: .update, columns: ColumnSet(), row: row, base: nil)
+                }
+            )
+        }
+        let results = [
+            EntityResult(entity: 0, rows: rows(1, 1, 3), rewritten: rows(2, 2, 3)),
+            EntityResult(entity: 1, rewritten: rows(2, 4)),
+        ]
+        let commit = CommitRecord(
+            sequence: 6,
+            committer: 1,
+            included: [1],
+            segments: [],
+            known: [],
+            results: results,
+            changes: record(6).changes!
+        )
+        let event = CommitLog.Event(number: 1, commit: commit)
+        #expect(event.rows[0]?.typed(JoinRow.self).changes.map(\.row._$id) == [1, 2, 3])
+        // The stored values count.
+        #expect(event.rows[0]?.typed(JoinRow.self).changes.map(\.row.left) == [1, 2, 1])
+        #expect(event.rowCount == 4 && event.concerns([1]))
+    }
+
     @Test(
         "A reader shows announced commits that it finds in the file, and leaves the log to the writer",
         .aboutTheFile("uses another stack in place of this one in the middle of a commit, which a home reports at once")

@@ -151,10 +151,45 @@ import Testing
         let context = try stack.create(.private, named: .network).id
         let observer = LayerObserver(store.layers, of: context)
         let list = try #require(try LiveList(Author.all, after: nil, observer, store))
-        #expect(throws: StrataError.self) { try LiveList(Author.all.limit(-1), after: list, observer, store) }
+        for last in [nil, list] {
+            #expect(throws: StrataError.self) { try LiveList(Author.all.limit(-1), after: last, observer, store) }
+        }
         try await stack.reset()
         #expect(try LiveList(Author.all, after: list, observer, store) == nil)
         #expect(store.usedReaderCount == 0)
+        try await stack.close()
+    }
+
+    /// Holds an object from block to block.
+    private enum Held: ContextStateKey { typealias Value = Author }
+
+    @Test("A context over the committed state, and lists of it, show the store for changes that a save has dropped")
+    func droppedChanges() async throws {
+        let stack = try await openStack(.rootOnly)
+        let handle = try stack.create(.private, reads: .committed)
+        let (id, other) = try await stack.on(.root) { context in
+            let authors = (0..<8).map { context.insert(Author(name: "\($0)", fee: 1)) }
+            try context.commit()
+            authors[0].fee = 2
+            return (authors[0].id, authors[1].id)
+        }
+        var live = handle.live(Author.all).makeAsyncIterator()
+        #expect(try await live.next()?.first?.fee == 1)
+        for savesMore in [false, true] {
+            try await handle.perform { context in
+                let author = try #require(try context.find(id))
+                author.fee = 3
+                if savesMore { try context.find(other)?.fee = 3 }
+                context.state[Held.self] = author
+            }
+            #expect(try await live.next()?.first?.fee == 3)
+            try await handle.perform { context in
+                context.mergePolicy = .theirs
+                try context.save()
+            }
+            #expect(try await live.next()?.map(\.fee) == Array(repeating: 1, count: 8))
+            #expect(try await handle.perform { $0.state[Held.self]?.fee } == 1)
+        }
         try await stack.close()
     }
 

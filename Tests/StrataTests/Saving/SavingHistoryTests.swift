@@ -19,7 +19,9 @@ import Testing
     )
     func histories(_ actions: SavingHistory.ActionSet) async throws {
         if let text = Self.environment["STRATA_SAVING_HISTORY"] {
-            try await check(SavingHistory(text), "the history given")
+            var history = SavingHistory(text)
+            history.isFollowed = true
+            try await check(history, "the history given")
             return
         }
         if let seed = Self.environment["STRATA_SAVING_SEED"].flatMap({ UInt64($0) }) {

@@ -104,14 +104,10 @@ extension ObjectContext {
         let inFlight = matched.inFlight.map { CommitLog.Event(number: 0, commit: $0) }
         // If there are more events than objects, a refresh of all objects costs less.
         if matched.cursor.event - reading.cursor.event <= live.identity.count + 16,
-            let events = matched.events, (events + inFlight).allSatisfy({ $0.unread != nil })
+            let events = matched.events.map({ $0 + inFlight }), events.allSatisfy({ $0.unread != nil })
         {
-            for event in events + inFlight {
-                switch event.cause {
-                case .edits(let editor) where editor == id || !path.contains(editor): continue
-                case .layer(let context) where !path.contains(context): continue
-                default: break
-                }
+            for event in events where event.isVisible(in: path) {
+                if case .edits(id) = event.cause { continue }
                 // If the commit was in flight at the last refresh, the objects may already show newer values than the
                 // commit's.
                 var isShown = false

@@ -73,6 +73,16 @@ extension CommitLog.Event {
         if case .commit = cause { true } else { false }
     }
 
+    /// Whether a reader can see what the event has changed.
+    ///
+    /// - Parameter path: the reader's context and its parents; empty for the committed state.
+    func isVisible(in path: [Int]) -> Bool {
+        switch cause {
+        case .edits(let context), .layer(let context): path.contains(context)
+        case .commit: true
+        }
+    }
+
     /// Whether changes of some of these rows were removed from a layer, or put there by another context.
     func hasChangedLayer(of parts: [Int: any AnyRowChanges]) -> Bool {
         guard case .layer = cause else { return false }

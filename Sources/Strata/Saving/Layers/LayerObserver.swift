@@ -29,9 +29,6 @@ final class LayerObserver: Sendable {
 
     deinit { layers.track(id, cursor: nil) }
 
-    /// Records the position in the log that the result reflects.
-    func note(_ cursor: CommitLog.Cursor) { state.withLock { $0.cursor = cursor } }
-
     /// The position that a result reflects; nil if it is not the last one, or if the query must run again.
     ///
     /// - Parameter number: the number of the result.
@@ -51,14 +48,10 @@ final class LayerObserver: Sendable {
     /// Discards the position after a failed query, so that the next call queries again.
     func forget() { state.withLock { $0.cursor = nil } }
 
-    /// Records the entities that the result was read from.
-    func note(_ entities: Set<Int>) { state.withLock { $0.entities = entities } }
-
     /// Records what a block has read. Its context must not have ended, because the log keeps the events since its
     /// snapshot for the context.
     func observe(_ reads: ContextReadSet) {
-        note(reads.cursor)
-        note(reads.entities)
+        state.withLock { ($0.cursor, $0.entities) = (reads.cursor, reads.entities) }
         layers.track(id, cursor: reads.cursor.event)
     }
 
@@ -71,7 +64,7 @@ final class LayerObserver: Sendable {
             let known = state.withLock { $0 }
             guard let cursor = known.cursor else { return true }
             guard let end = layers.concerns(context, known.entities, after: cursor) else { return true }
-            note(end)
+            state.withLock { $0.cursor = end }
             layers.track(id, cursor: end.event)
             if let failure = layers.state.withLock({ $0.log.failure }) { throw failure }
             await layers.wait(for: .event(after: end.event, in: context))
@@ -94,11 +87,10 @@ extension LayerRegistry {
             if events.isEmpty { return end }
             let path = context.map { state.layers.readPath(to: $0) } ?? []
             let isConcerned = events.contains { event in
-                switch event.cause {
-                case .edits(let changed), .layer(let changed): path.contains(changed) && event.concerns(entities)
-                case .commit(let number, _, _):
-                    (context != nil || number > cursor.sequence) && event.concerns(entities)
+                if case .commit(let number, _, _) = event.cause, context == nil, number <= cursor.sequence {
+                    return false
                 }
+                return event.isVisible(in: path) && event.concerns(entities)
             }
             return isConcerned ? nil : end
         }

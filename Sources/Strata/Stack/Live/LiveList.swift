@@ -145,11 +145,7 @@ extension [CommitLog.Event] {
     /// - Parameter path: the context and its parents; empty for the committed state.
     fileprivate func changedRows(of entity: Int, in path: [Int], limit: Int) -> IDRanges? {
         var all = IDRanges()
-        for event in self {
-            switch event.cause {
-            case .edits(let context), .layer(let context): if !path.contains(context) { continue }
-            case .commit: break
-            }
+        for event in self where event.isVisible(in: path) {
             guard let unread = event.unread else { return nil }
             if let part = event.rows[entity] {
                 if part.ids.count > limit { return nil }
