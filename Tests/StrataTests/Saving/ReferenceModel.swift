@@ -108,7 +108,8 @@ struct ReferenceModel {
 
     // MARK: Editing
 
-    private func storedBase(_ number: Int64, _ column: Int, _ context: String) -> Int? {
+    /// The value of the store that the lowest entry of a column has seen; nil if the row was not in the store.
+    func storedBase(_ number: Int64, _ column: Int, _ context: String) -> Int? {
         for level in path(context) {
             for entry in levels[level]?[number] ?? [] {
                 switch entry.change {

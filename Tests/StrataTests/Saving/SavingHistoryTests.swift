@@ -108,6 +108,9 @@ import Testing
             // A policy that keeps two deletes has seen the row below both.
             "root insert 110; deep delete 110; network delete 110; deep save; root set 110 b 721; network save mine; root commit mine; "
                 + "deep commit",
+            // A row that comes back by undo does not show an edit that was hidden when others deleted the row.
+            "root insert 20; root commit; other set 20 a 5; deep delete 20; deep commit; other commit mine; deep set 20 b 571; "
+                + "main delete 20; deep undo; deep undo",
         ]
     )
     func fixed(_ history: String) async throws {

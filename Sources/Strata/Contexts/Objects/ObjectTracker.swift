@@ -191,7 +191,20 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             context.live.identity[row._$id, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
-        note(object, .undelete, ColumnSet(), context.reading.seenSequence)
+        note(object, .undelete, hiddenColumns(of: row._$id, context), context.reading.seenSequence)
+    }
+
+    /// The columns that the context's own newest edits set in a row which others have deleted since. A row that comes
+    /// back has its own values there, and not those of these edits.
+    private func hiddenColumns(of number: Int64, _ context: ObjectContext) -> ColumnSet {
+        let layers = context.store.layers.state.withLock { $0.layers }
+        let own = Provenance(context.id)
+        var columns = ColumnSet()
+        for entry in layers.stack(number, entity: entity.info.index, in: context.id, Object.Row.self).reversed() {
+            guard entry.provenance == own, entry.change.kind == .updateOfDeleted else { break }
+            columns.formUnion(entry.change.columns)
+        }
+        return columns
     }
 
     /// Makes a live object show a row; nil if the row no longer exists.

@@ -101,10 +101,10 @@ extension ObjectContext {
         observers?.noteChanges()
         // An unreadable object must not prevent the refresh of the others.
         var failure: (any Error)?
-        let inFlight = matched.inFlight.map { CommitLog.Event(number: 0, commit: $0) }
         // If there are more events than objects, a refresh of all objects costs less.
         if matched.cursor.event - reading.cursor.event <= live.identity.count + 16,
-            let events = matched.events.map({ $0 + inFlight }), events.allSatisfy({ $0.unread != nil })
+            let events = matched.events.map({ $0 + matched.inFlight.map { CommitLog.Event(number: 0, commit: $0) } }),
+            events.allSatisfy({ $0.unread != nil })
         {
             for event in events where event.isVisible(in: path) {
                 if case .edits(id) = event.cause { continue }

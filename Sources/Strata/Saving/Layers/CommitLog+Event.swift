@@ -33,22 +33,16 @@ extension CommitLog {
         }
 
         init(number: Int, commit record: CommitRecord) {
+            // A change that the commit has dropped is not among its rows, but contexts have shown it.
+            let rows = record.rows.merging(record.rewritten) { known, part in
+                part.ids.contains { known.index(of: $0) == nil } ? part.replacing(by: known) : known
+            }
             self.init(
                 number: number,
                 .commit(record.sequence, by: record.committer, taking: record.included),
-                record.rows
+                rows
             )
             rewritten = record.rewritten
-            // A change that the commit has dropped is not among its rows, but contexts have shown it.
-            for (entity, part) in rewritten {
-                guard let known = rows[entity] else {
-                    rows[entity] = part
-                    continue
-                }
-                let isMissing = part.ids.contains { known.index(of: $0) == nil }
-                if isMissing { rows[entity] = part.replacing(by: known) }
-            }
-            rowCount = rows.values.reduce(0) { $0 + $1.ids.count }
             isComplete = record.isComplete
             unread = record.unread
         }
