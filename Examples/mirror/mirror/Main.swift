@@ -48,6 +48,7 @@ import ServiceLifecycle
         configuration.allowsManyDeletes = options.allowsManyDeletes
         configuration.scanInterval = options.scanInterval
         configuration.pullInterval = options.pullInterval
+        configuration.maxConcurrentUploads = options.remote.maxConcurrentUploads
         configuration.limit = options.limit
         configuration.trashDays = options.trashDays
         configuration.credentialsHint = options.remote.credentialsHint

@@ -121,9 +121,11 @@ final class PartialFile {
 
     func size() throws -> Int64 { try using { Int64(try handle.seekToEnd()) } }
 
-    /// Discards the bytes after an offset.
+    /// Discards the bytes after an offset, and continues there.
     func cut(at offset: Int64) throws {
         try using {
+            // When a file that was truncated is closed, ext4 writes it to the disk at once.
+            guard try handle.seekToEnd() != offset else { return }
             try handle.truncate(atOffset: UInt64(offset))
             try handle.seekToEnd()
         }

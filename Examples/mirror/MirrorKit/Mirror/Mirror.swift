@@ -33,6 +33,8 @@ public actor Mirror: Service {
         /// waits longer if a scan or a pull takes more than a tenth of this time.
         public var scanInterval = Duration.seconds(1)
         public var pullInterval = Duration.seconds(5)
+        /// The number of uploads at once.
+        public var maxConcurrentUploads = 8
         /// The maximum upload rate, in bytes per second.
         public var limit: Int?
         /// Advice for the user if the remote rejects the credentials.
@@ -139,6 +141,7 @@ public actor Mirror: Service {
                 remote: configuration.remote,
                 handler: handler,
                 options: CloudOptions(
+                    maxConcurrent: configuration.maxConcurrentUploads,
                     reachability: configuration.reachability,
                     maxUploadRate: configuration.limit,
                     download: .byApplication,

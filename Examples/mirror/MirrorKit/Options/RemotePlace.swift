@@ -77,6 +77,10 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The number of uploads at once. More uploads share the flushes of the store. A server would also see as many
+    /// connections.
+    public var maxConcurrentUploads: Int { if case .folder = self { 32 } else { 8 } }
+
     /// Creates the remote, and the object that reports whether it can be reached.
     ///
     /// - Parameters:
