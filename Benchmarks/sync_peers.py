@@ -4,8 +4,8 @@ Each program brings the same small files up to a remote, and then down from it i
 folder, or a bucket of an S3 server on this machine. `aws s3 sync` does not copy from folder to folder, so it has no figures
 there.
 
-What is equal: the files, the file system, the server, and the number of transfers at once (8; the AWS client's default is 10,
-and `mirror` uploads 32 files at once to a folder).
+What is equal: the files, the file system, the server, and the number of transfers at once (8; the AWS client's default is 10),
+except for uploads to a folder.
 Each sample has new folders, and a new server with an empty bucket. All folders are deleted after the last sample: before it
 creates a file, ext4 without a journal passes all inodes that were deleted in the last minutes, which took a seventh of the CPU
 time of `mirror`. Before a program starts, everything written before is flushed to the disk. Each program runs once before the
@@ -20,6 +20,7 @@ What is not equal:
 - `mirror` syncs in both directions. It records each file in a crash-safe store, notices conflicts, and continues after a kill.
   It flushes each file that it writes to a folder, and its store, before it counts the file as done. At the end it checks that
   both sides are the same.
+- `mirror` uploads 16 files at once to a folder, and rclone 8.
 - rclone also transfers modification times. After each upload to S3 it sends a second request, which checks the object.
 - With S3, `mirror` also creates an object for each folder, and lists all folders once more at the end.
 - The S3 server is written in Python, and runs on the same cores. It needs more time for a file than a fast program does, and

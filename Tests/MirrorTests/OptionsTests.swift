@@ -37,6 +37,12 @@ import Testing
         #expect(try options(folder, "webdavs://host/dav").remote.description == "https://host/dav")
     }
 
+    @Test("More files are uploaded at once to a folder than to a server")
+    func concurrentUploads() throws {
+        let remotes = try ["/r1", "s3://r1", "webdavs://host"].map { try options(folder, $0).remote }
+        #expect(remotes.map(\.maxConcurrentUploads) == [16, 8, 8])
+    }
+
     @Test("The state folder has one store for each pair of folder and remote")
     func storeLocation() throws {
         let stores = try ["/r1", "/r2", "s3://r1"].map { try options(folder, $0).store.path }

@@ -124,7 +124,7 @@ final class PartialFile {
     /// Discards the bytes after an offset, and continues there.
     func cut(at offset: Int64) throws {
         try using {
-            // When a file that was truncated is closed, ext4 writes it to the disk at once.
+            // ext4 begins to write a file that was truncated to zero bytes when the file is closed.
             guard try handle.seekToEnd() != offset else { return }
             try handle.truncate(atOffset: UInt64(offset))
             try handle.seekToEnd()

@@ -316,6 +316,19 @@ import Testing
         #expect(Set(scratch.partial) == Set(["b", "c", "d", "f"].compactMap { names[$0] }))
     }
 
+    @Test("A partial file continues after the bytes that are kept")
+    func cutFiles() throws {
+        let scratch = Scratch()
+        for (kept, length) in [(0, 0), (0, 3), (3, 3), (2, 3)] as [(Int64, Int)] {
+            let file = try PartialFile(scratch.folder.appending(path: "partial"), "alice", "\(kept) of \(length)", "v")
+            try file.append(Data("abc".utf8.prefix(length)))
+            try file.cut(at: kept)
+            try file.append(Data("xy".utf8))
+            let text = try String(contentsOf: file.finish(), encoding: .utf8)
+            #expect(text == "abc".prefix(Int(kept)) + "xy")
+        }
+    }
+
     @Test("A download that cannot succeed reports an error")
     func failedDownload() async throws {
         let (harness, node, scratch) = try await harness()

@@ -5,8 +5,8 @@ import Strata
 /// Decisions that go beyond the guide:
 /// - A row comes back even if others have deleted it too. A delete in this context's own layer is removed, as if it had
 ///   never been made. If the row is still missing, it is brought back as with `.mine`, with the values that this
-///   context last showed, also in columns that it edited before another context deleted the row. A row that was
-///   inserted here and has never left this context is inserted again.
+///   context last showed, also in columns that were edited in its level before another context deleted the row. A row
+///   that was inserted here and has never left this context is inserted again.
 /// - Redo takes back the changes that undo has made.
 extension ReferenceModel {
     static let undoLevels = 20
@@ -88,11 +88,11 @@ extension ReferenceModel {
         record(.insert(number), in: context)
     }
 
-    /// The values of a row that comes back in the columns of the context's own newest edits, which no reader sees.
+    /// The values of a row that comes back, in the columns of the edits on top of the level, which no reader sees.
     private func editsOverHidden(_ number: Int64, _ values: Values, in context: String) -> [Int: Edit] {
         var edits: [Int: Edit] = [:]
         for entry in (levels[context]?[number] ?? []).reversed() {
-            guard entry.provenance == [context], case .update(let hidden, _) = entry.change else { break }
+            guard case .update(let hidden, _) = entry.change else { break }
             for (column, edit) in hidden where edits[column] == nil {
                 let storeOriginal = storedBase(number, column, context)
                 edits[column] = Edit(value: values[column], original: edit.value, storeOriginal: storeOriginal)

@@ -111,6 +111,14 @@ import Testing
             // A row that comes back by undo does not show an edit that was hidden when others deleted the row.
             "root insert 20; root commit; other set 20 a 5; deep delete 20; deep commit; other commit mine; deep set 20 b 571; "
                 + "main delete 20; deep undo; deep undo",
+            // The same if the hidden edit lies in another segment, and the row exists again before the commit.
+            "root insert 20; root insert 30; root insert 40; root insert 50; root commit; other set 20 a 5; deep delete 20; "
+                + "deep commit; other commit mine; other set 20 b 5; other commit; deep set 30 a 1; deep set 40 a 1; "
+                + "deep set 50 a 1; deep set 20 b 571; main delete 20; main delete 30; main delete 40; main delete 50; "
+                + "deep undo; deep undo; deep undo; deep undo; deep undo; main rollback; deep commit",
+            // The same if the hidden edit is one that a child has saved.
+            "root insert 20; root commit; other set 20 a 5; main delete 20; main commit; other commit mine; main set 20 b 571; "
+                + "deep set 20 c 9; deep save; root delete 20; main undo; main undo; main commit mine",
         ]
     )
     func fixed(_ history: String) async throws {

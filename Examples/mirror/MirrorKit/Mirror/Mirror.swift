@@ -33,7 +33,7 @@ public actor Mirror: Service {
         /// waits longer if a scan or a pull takes more than a tenth of this time.
         public var scanInterval = Duration.seconds(1)
         public var pullInterval = Duration.seconds(5)
-        /// The number of uploads at once.
+        /// The maximum number of concurrent uploads, moves and deletes.
         public var maxConcurrentUploads = 8
         /// The maximum upload rate, in bytes per second.
         public var limit: Int?

@@ -77,9 +77,9 @@ public enum RemotePlace: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The number of uploads at once. More uploads share the flushes of the store. A server would also see as many
-    /// connections.
-    public var maxConcurrentUploads: Int { if case .folder = self { 32 } else { 8 } }
+    /// The maximum number of concurrent uploads, moves and deletes. Concurrent operations share commits of the store,
+    /// and so their flushes. With a server, each of them uses a connection, so there are fewer.
+    public var maxConcurrentUploads: Int { if case .folder = self { 16 } else { 8 } }
 
     /// Creates the remote, and the object that reports whether it can be reached.
     ///

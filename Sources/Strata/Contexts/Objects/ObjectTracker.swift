@@ -191,20 +191,24 @@ final class ObjectTracker<Object: Model>: AnyTracker {
             context.live.identity[row._$id, Object.self] as? Object
             ?? context.register(Object(_$row: row), entity: entity.info.index)
         show(row, in: object)
-        note(object, .undelete, hiddenColumns(of: row._$id, context), context.reading.seenSequence)
+        object._$state.edit = Int32(edits.count)
+        let (columns, seen) = hiddenEdits(beneath: row, context)
+        let base = Base(inStore: seen, sequence: context.reading.seenSequence)
+        edits.append(ObjectEdit(object: object, columns: columns, kind: .undelete, base: base))
     }
 
-    /// The columns that the context's own newest edits set in a row which others have deleted since. A row that comes
-    /// back has its own values there, and not those of these edits.
-    private func hiddenColumns(of number: Int64, _ context: ObjectContext) -> ColumnSet {
+    /// The columns that edits on top of the context's layer set in a row which others have deleted since, and the row
+    /// with the values of these edits. The undelete must set these columns. Otherwise, the edits would count again once
+    /// they are merged with it.
+    private func hiddenEdits(beneath row: Object.Row, _ context: ObjectContext) -> (ColumnSet, seen: Object.Row) {
         let layers = context.store.layers.state.withLock { $0.layers }
-        let own = Provenance(context.id)
-        var columns = ColumnSet()
-        for entry in layers.stack(number, entity: entity.info.index, in: context.id, Object.Row.self).reversed() {
-            guard entry.provenance == own, entry.change.kind == .updateOfDeleted else { break }
+        var (columns, seen) = (ColumnSet(), row)
+        for entry in layers.stack(row._$id, entity: entity.info.index, in: context.id, Object.Row.self).reversed() {
+            guard entry.change.kind == .updateOfDeleted else { break }
+            seen._$copy(entry.change.columns.subtracting(columns), from: entry.change.row)
             columns.formUnion(entry.change.columns)
         }
-        return columns
+        return (columns, seen)
     }
 
     /// Makes a live object show a row; nil if the row no longer exists.
