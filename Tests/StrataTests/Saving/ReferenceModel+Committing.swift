@@ -103,7 +103,7 @@ extension ReferenceModel {
         _ policy: MergePolicy,
         _ conflicts: inout Set<String>
     ) -> [Entry] {
-        let entries = levels[level]?[number] ?? []
+        let entries = Self.asOne(levels[level]?[number] ?? [])
         var result: [Entry] = []
         var shown = beneath.isEmpty ? row(number, in: parents[level]) : Self.apply(beneath, to: store[number])
         var changed = beneath.reduce(into: Set<Int>()) { $0.formUnion($1.columns) }

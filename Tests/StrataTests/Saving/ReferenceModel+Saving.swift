@@ -25,7 +25,7 @@ extension ReferenceModel {
 
     /// The entries, with neighbours of the same side combined: their last value is compared with the value that the
     /// first of them has seen.
-    private static func asOne(_ entries: [Entry]) -> [Entry] {
+    static func asOne(_ entries: [Entry]) -> [Entry] {
         entries.reduce(into: []) { result, entry in
             guard let last = result.last, last.provenance == entry.provenance, !entry.hasGapBelow,
                 case .update(let older, _) = last.change, case .update(let newer, let row) = entry.change

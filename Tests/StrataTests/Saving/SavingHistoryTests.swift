@@ -119,6 +119,10 @@ import Testing
             // The same if the hidden edit is one that a child has saved.
             "root insert 20; root commit; other set 20 a 5; main delete 20; main commit; other commit mine; main set 20 b 571; "
                 + "deep set 20 c 9; deep save; root delete 20; main undo; main undo; main commit mine",
+            // Edits of one side around a child's value that a commit drops are compared with the value that the first of
+            // them has seen.
+            "root insert 90; main set 90 b 261; root set 90 b 481; root commit; root set 90 b 541; main save mine; "
+                + "root set 90 b 631; main commit theirs; root commit theirs",
         ]
     )
     func fixed(_ history: String) async throws {
