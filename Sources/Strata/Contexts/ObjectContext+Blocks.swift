@@ -17,7 +17,7 @@ extension ObjectContext {
     func beginBlock() {
         guard !isEnded else { return }
         if reading.isPinned { return showOwnLayer() }
-        guard live.identity.count > 0 else { return }
+        guard isFollowingChanges else { return }
         do {
             // In this order: another thread may tell the layers of these commits at any time. From then on they count as
             // known, and the layers are no longer current.
@@ -30,7 +30,7 @@ extension ObjectContext {
 
     /// Shows the saves and commits of a block for which the current block has waited.
     func lookAgain() {
-        guard !isEnded, reading.snapshot != nil || live.identity.count > 0 else { return }
+        guard !isEnded, reading.snapshot != nil || isFollowingChanges else { return }
         publish()
         if reading.isPinned { return showOwnLayer() }
         guard !store.layers.isCurrent(reading.cursor.event) else { return }
@@ -58,7 +58,7 @@ extension ObjectContext {
         undoing.history.closeGroup()
         if reading.isPinned { return }
         releaseSnapshot()
-        let (wasTracked, isTracked) = (reading.isTracked, live.identity.count > 0)
+        let (wasTracked, isTracked) = (reading.isTracked, isFollowingChanges)
         reading.isTracked = isTracked
         if wasTracked || isTracked { store.layers.track(id, cursor: isTracked ? reading.cursor.event : nil) }
     }

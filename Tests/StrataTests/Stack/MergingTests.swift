@@ -167,6 +167,51 @@ import Testing
         try await stack.close()
     }
 
+    @Test("After a commit, a context keeps only the objects that other code holds, if others have changed much meanwhile")
+    func unheld() async throws {
+        let (stack, id) = try await setUp()
+        try await stack.background { context in
+            let held = try #require(try context.find(id))
+            for number in 0..<20 {
+                // The commits of others, which this context has not looked at, are more than its objects.
+                try waitForTask { for _ in 0..<5 { try await rename(id, "\(number)", stack) } }
+                context.insert(Author(name: "mine \(number)"))
+                try context.commit()
+                #expect(held.name == "\(number)")
+                #expect(context.live.identity.count <= 2)
+            }
+            #expect(try context.find(id) === held)
+            #expect(try context.count(Author.all) == 21)
+            held.name = "last"
+            try context.commit()
+        }
+        #expect(try await stack.background { try $0.find(id)?.name } == "last")
+        try await stack.close()
+    }
+
+    @Test("A context without objects is at the end of the log after its commit")
+    func withoutObjects() async throws {
+        let (stack, id) = try await setUp()
+        let child = try stack.create(.private)
+        try await child.perform { context in
+            for number in 0..<3 {
+                context.insert(Author(name: "mine"))
+                try waitForTask { for _ in 0..<5 { try await rename(id, "\(number)", stack) } }
+                try context.commit()
+                #expect(context.live.identity.count == 0)
+                #expect(context.store.layers.isCurrent(context.reading.cursor.event))
+            }
+            // What it reads now is the newest state, and its edits meet the changes that follow.
+            let author = try #require(try context.find(id))
+            #expect(author.name == "2")
+            author.fee = 7
+            try waitForTask { try await rename(id, "theirs", stack) }
+            try context.commit()
+            #expect(author.name == "theirs" && author.fee == 7)
+        }
+        try await stack.close()
+    }
+
     @Test("An edit meets all changes since its base, even if Strata has already discarded the events of those changes")
     func forgotten() async throws {
         let (stack, id) = try await setUp()

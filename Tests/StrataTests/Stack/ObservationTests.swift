@@ -97,6 +97,62 @@ struct ObservationTests {
         try await stack.close()
     }
 
+    @Test("Observers are notified of changes of an object that the context no longer keeps")
+    func unheld() async throws {
+        let stack = try await openStack()
+        let context = try stack.main
+        let id = try await stack.background(parent: .named(.root)) { context in
+            for number in 0..<2000 { context.insert(Article(title: "\(number)")) }
+            let id = context.insert(Article(title: "One")).id
+            try context.commit()
+            return id
+        }
+        // So many objects that the context drops those that no other code holds.
+        #expect(try context.fetch(Article.all).count == 2001)
+        let (told, toldOther) = (Told(), Told())
+        try told.look { _ = try context.find(id)?.title }
+        try toldOther.look { _ = try context.find(id)?.views }
+        await until { context.live.identity.count == 0 }
+        try await stack.background(parent: .named(.root)) { context in
+            try context.find(id)?.title = "Theirs"
+            try context.commit()
+        }
+        await until { told.count == 1 }
+        #expect(toldOther.count == 0)
+
+        try told.look { _ = try context.find(id)?.isDeleted }
+        try await stack.background { context in
+            context.delete(try #require(try context.find(id)))
+            try context.save()
+        }
+        await until { told.count == 2 }
+        try await stack.close()
+    }
+
+    @Test("An observable private context notifies at its next block, also of an object that it no longer keeps")
+    func unheldInPrivate() async throws {
+        let stack = try await openStack()
+        let context = try stack.create(.private, parent: .named(.root), observable: true)
+        let id = try await context.perform { context in
+            let id = context.insert(Article(title: "One")).id
+            try context.commit()
+            return id
+        }
+        for commits in [1, 100] {
+            let told = Told()
+            try await context.perform { context in try told.look { _ = try context.find(id)?.title } }
+            for _ in 0..<commits {
+                try await stack.background(parent: .named(.root)) { context in
+                    try context.find(id)?.title += "!"
+                    try context.commit()
+                }
+            }
+            #expect(told.count == 0)
+            try await context.perform { _ in #expect(told.count == 1) }
+        }
+        try await stack.close()
+    }
+
     @Test("An observer of changes by others finds the context consistent, and may edit it")
     func reentrant() async throws {
         let (stack, article) = try await openWithArticle()

@@ -105,7 +105,8 @@ extension ObjectContext {
         if !reading.isTracked { startTracking() }
     }
 
-    private func startTracking() {
+    /// Moves to the end of the log, while there is nothing to refresh, and lets the log keep the next events.
+    func startTracking() {
         reading.cursor = store.layers.startTracking(id)
         reading.isTracked = true
     }

@@ -28,8 +28,8 @@ final class ContextObservers {
     private static let paths = (0..<Facet.count).map { \Subject.[$0] as KeyPath<Subject, Int> & Sendable }
 
     private static let bucketCount = 256
-    /// The maximum number of changed rows for which the owners of the members are determined.
-    private static let memberLimit = 2048
+    /// The maximum number of changed rows that are looked at one by one.
+    private static let rowLimit = 2048
 
     // These properties are used at every read of a property. All accesses are short, run on one executor, and call no
     // code that could re-enter. Dynamic exclusivity checks would cost more than the accesses themselves.
@@ -46,6 +46,8 @@ final class ContextObservers {
     @exclusivity(unchecked) private var isPendingNoted = false
     /// Whether any observer has ever read members. If not, the owners of changed members are not determined.
     @exclusivity(unchecked) private var areMembersRead = false
+    /// Whether any observer has ever read an object.
+    @exclusivity(unchecked) private(set) var hasObservers = false
 
     private func bucket(of number: Int64) -> Int { Int(truncatingIfNeeded: number) & (Self.bucketCount - 1) }
 
@@ -61,6 +63,7 @@ final class ContextObservers {
         if let registrar = registrars[bucket] { return registrar }
         let registrar = ObservationRegistrar()
         registrars[bucket] = registrar
+        hasObservers = true
         return registrar
     }
 
@@ -96,15 +99,34 @@ final class ContextObservers {
     func noteMembers(_ part: any AnyRowChanges, of info: EntityInfo) {
         guard areMembersRead, !info.outgoing.isEmpty else { return }
         // A large import concerns nearly every bucket. Determining the owners would only take time on the main actor.
-        guard part.ids.count <= Self.memberLimit else { return noteAllMembers() }
+        guard part.ids.count <= Self.rowLimit else { return noteAllMembers() }
         if part.forEachReference(in: info.outgoing.map(\.column), { note($0, Facet.members) }) { return }
         noteAllMembers()
     }
 
     /// Records changes of members when their owners are not known.
-    func noteAllMembers() {
+    private func noteAllMembers() { noteAll(Facet.members...Facet.members) }
+
+    /// Records changes of some rows.
+    ///
+    /// - Parameter areInsertsNew: whether no observer can have read the inserted rows yet.
+    func noteRows(_ part: any AnyRowChanges, areInsertsNew: Bool, where isIncluded: (Int64) -> Bool) {
+        if areInsertsNew, part.kinds == .insert { return }
+        guard part.ids.count <= Self.rowLimit else { return noteAll() }
+        for (index, number) in part.ids.enumerated() where registrars[bucket(of: number)] != nil {
+            let kind = part.kind(at: index)
+            guard !areInsertsNew || kind != .insert, isIncluded(number) else { continue }
+            if kind != .update { note(number, Facet.isDeleted) }
+            note(number, part.columns(at: index))
+        }
+    }
+
+    /// Records changes of all objects, if it is not known which have changed.
+    func noteAll() { noteAll(0...Facet.members) }
+
+    private func noteAll(_ facets: ClosedRange<Int>) {
         for bucket in registrars.indices where registrars[bucket] != nil {
-            noted.insert(bucket * Facet.count + Facet.members)
+            for facet in facets { noted.insert(bucket * Facet.count + facet) }
         }
     }
 

@@ -28,7 +28,7 @@ extension ObjectContext {
             let matched = try store.layers.acquireSnapshot(
                 for: reader,
                 of: id,
-                after: live.identity.count > 0 ? reading.cursor.event : nil,
+                after: isFollowingChanges ? reading.cursor.event : nil,
                 only: reading.transaction == nil ? nil : path,
                 schema: store.schema
             )
@@ -91,18 +91,23 @@ extension ObjectContext {
         reading.snapshot?.showOverlay(of: path)
     }
 
+    /// Whether changes by others matter to this context: it has live objects, or observers may have read objects that
+    /// it no longer keeps.
+    var isFollowingChanges: Bool { live.identity.count > 0 || observers?.hasObservers ?? false }
+
     /// Refreshes live objects with the saves and commits of other contexts since the last refresh.
     private func applyEvents(of matched: LayerRegistry.MatchedLayers) throws {
         defer {
             reading.cursor = matched.cursor
             reading.isTracked = true
         }
-        guard live.identity.count > 0, let snapshot = reading.snapshot else { return }
+        guard isFollowingChanges, let snapshot = reading.snapshot else { return }
         observers?.noteChanges()
         // An unreadable object must not prevent the refresh of the others.
         var failure: (any Error)?
-        // If there are more events than objects, a refresh of all objects costs less.
-        if matched.cursor.event - reading.cursor.event <= live.identity.count + 16,
+        // If there are more events than objects, a refresh of all objects costs less. But only the events tell which
+        // objects have changed that the context does not keep.
+        if observers != nil || matched.cursor.event - reading.cursor.event <= live.identity.count + 16,
             let events = matched.events.map({ $0 + matched.inFlight.map { CommitLog.Event(number: 0, commit: $0) } }),
             events.allSatisfy({ $0.unread != nil })
         {
@@ -113,7 +118,7 @@ extension ObjectContext {
                 var isShown = false
                 if case .commit(let number, _, _) = event.cause { isShown = number <= reading.cursor.sequence }
                 // The owners of members in unread rows are not known.
-                if let unread = event.unread, !unread.isEmpty { observers?.noteAllMembers() }
+                if let unread = event.unread, !unread.isEmpty { observers?.noteAll() }
                 for (entity, ids) in event.unread ?? [:] {
                     let objects = live.objects(in: ids, of: store.schema.model(entity))
                     let error = live.trackers[entity]?.refresh(objects, snapshot, path)
@@ -122,6 +127,7 @@ extension ObjectContext {
                 // If several events concern an object, the last of them determines its values.
                 for (entity, part) in event.parts(for: id, seesSaved: path.count > 1 || !hasParent) {
                     observers?.noteMembers(part, of: store.schema.entities[entity].info)
+                    noteUnheldObjects(of: part, entity, areInsertsNew: event.isCommit)
                     let error = live.trackers[entity]?.refresh(
                         live.objects(in: part, of: store.schema.model(entity)),
                         of: part,
@@ -138,11 +144,17 @@ extension ObjectContext {
         if let failure { throw failure }
     }
 
+    /// Notes changes of objects that this context no longer keeps, for observers that have read them.
+    func noteUnheldObjects(of part: any AnyRowChanges, _ entity: Int, areInsertsNew: Bool) {
+        guard let observers, observers.hasObservers, let model = store.schema.model(entity) else { return }
+        observers.noteRows(part, areInsertsNew: areInsertsNew) { live.identity[$0, model] == nil }
+    }
+
     /// Refreshes all live objects from a snapshot.
     func refreshAll(_ snapshot: ReadSnapshot) throws {
         // An unreadable object must not prevent the refresh of the others.
         var failure: (any Error)?
-        observers?.noteAllMembers()
+        observers?.noteAll()
         for (entity, models) in live.allByEntity() {
             let error = live.trackers[entity]?.refresh(models, snapshot, path)
             failure = failure ?? error

@@ -79,6 +79,7 @@ extension ObjectContext {
         guard !stamps.isEmpty else { return }
         push(stamps)
         for (entity, part) in stamps {
+            noteUnheldObjects(of: part, entity, areInsertsNew: true)
             live.trackers[entity]?.show(live.objects(in: part, of: store.schema.model(entity)), of: part)
         }
     }

@@ -26,7 +26,7 @@ extension ObjectContext {
         }
         let provenance = Provenance(id)
         let published = publishInLayer(parts, provenance)
-        if let newest = published.cursor { reading.cursor.event = newest }
+        if case .moved(let newest) = published.advance { reading.cursor.event = newest }
         guard reading.snapshot != nil else { return }
         if reading.isPinned, reading.ownRevision == published.revisions.before {
             reading.ownRevision = published.revisions.after

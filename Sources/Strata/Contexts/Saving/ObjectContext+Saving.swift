@@ -220,10 +220,10 @@ extension ObjectContext {
         releaseSnapshot()
         if case .success = result { forgetSavedDeletes() }
         if reading.isPinned { return showNewest() }
-        guard case .success(let record?) = result, live.identity.count > 0 else { return }
-        if record.cancelledInserts.isEmpty, record.rewritten.isEmpty || canShowRewritten,
-            let last = store.layers.cursor(after: reading.cursor.event, of: id, committing: record.sequence)
-        {
+        guard case .success(let record?) = result, isFollowingChanges else { return }
+        let canShow = record.cancelledInserts.isEmpty && (record.rewritten.isEmpty || canShowRewritten)
+        switch store.layers.advance(id, from: reading.cursor.event, committing: canShow ? record.sequence : nil) {
+        case .moved(let last):
             // No other context has changed anything in between. All rows except the rewritten ones are as the objects
             // show them.
             for (entity, part) in record.rewritten {
@@ -231,11 +231,20 @@ extension ObjectContext {
             }
             reading.cursor.event = last
             reading.cursor.sequence = record.sequence
-        } else {
-            showNewest()
+        case .behind(let count):
+            dropUnheldObjects(missing: count)
+            if isFollowingChanges { showNewest() } else { startTracking() }
             // A snapshot that is kept until the next commit would keep SQLite from restarting the journal.
             releaseSnapshot()
         }
+    }
+
+    /// Drops the objects that no other code holds, if there are fewer objects than events since the last refresh. To
+    /// drop them then takes less time than to refresh them.
+    ///
+    /// Their deinitializers may call this context.
+    private func dropUnheldObjects(missing events: Int) {
+        if events > live.identity.count { _ = live.identity.sweep() }
     }
 
     /// Whether the rows that a commit has rewritten can be shown directly: no layer has changes above the store.

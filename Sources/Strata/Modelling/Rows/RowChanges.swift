@@ -74,6 +74,8 @@ final class RowChanges<Row: StoredRow>: AnyRowChanges {
 
     subscript(id: Int64) -> Change<Row>? { index(of: id).map { changes[$0] } }
 
+    func columns(at index: Int) -> ColumnSet { changes.withUnsafeBufferPointer { $0[index].columns } }
+
     func kind(at index: Int) -> ChangeKind { changes.withUnsafeBufferPointer { $0[index].kind } }
 
     func changes(_ column: Int) -> Bool {
@@ -136,6 +138,8 @@ protocol AnyRowChanges: AnyObject, Sendable {
     /// Complexity: O(found), the first time O(rows).
     func places(ofRowsLike values: [StoredValue], in columns: [Int]) -> [Int]
     func kind(at index: Int) -> ChangeKind
+    /// The columns that a change sets; see ``Change/columns``.
+    func columns(at index: Int) -> ColumnSet
     /// Whether one of the changes sets this column.
     func changes(_ column: Int) -> Bool
     func value(at index: Int, column: Int) throws -> StoredValue

@@ -145,12 +145,19 @@ struct CommitLog: Sendable {
     /// Whether all rows that have changed after an event are known.
     func isKnown(after event: Int) -> Bool { events(after: event)?.allSatisfy(\.isComplete) ?? false }
 
+    /// Whether a context has moved to the end of the log.
+    enum Advance: Equatable {
+        /// The context is at the last event.
+        case moved(to: Int)
+        /// So many events have occurred since the context's position, and some of them are not its own.
+        case behind(by: Int)
+    }
+
     /// Moves a context to the end of the log if all events after the given one are its own: edits, and the commit if
     /// one is given. The context's objects then show all of them already.
-    ///
-    /// - Returns: the last event; nil if there are other events.
-    mutating func advance(_ context: Int, from event: Int, committing sequence: Int64?) -> Int? {
-        guard let events = events(after: event) else { return nil }
+    mutating func advance(_ context: Int, from event: Int, committing sequence: Int64?) -> Advance {
+        let behind = Advance.behind(by: end.event - event)
+        guard let events = events(after: event) else { return behind }
         let areOwn = events.allSatisfy { event in
             switch event.cause {
             case .edits(let editor): editor == context
@@ -158,8 +165,8 @@ struct CommitLog: Sendable {
             case .commit(let number, let committer, _): number == sequence && committer == context
             }
         }
-        guard areOwn else { return nil }
+        guard areOwn else { return behind }
         if cursors[context] != nil { track(context, through: end.event) }
-        return end.event
+        return .moved(to: end.event)
     }
 }

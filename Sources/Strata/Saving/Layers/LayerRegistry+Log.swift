@@ -36,9 +36,8 @@ extension LayerRegistry {
     /// Whether no event has occurred since this one.
     func isCurrent(_ cursor: Int) -> Bool { state.withLock { $0.log.end.event == cursor } }
 
-    /// The new cursor of a context if all events since the given one are its own: edits, and the commit if one is
-    /// given. The context's objects then show all of them already. Nil otherwise.
-    func cursor(after cursor: Int, of context: Int, committing sequence: Int64? = nil) -> Int? {
+    /// Moves a context to the end of the log if all events are its own: see ``CommitLog/advance(_:from:committing:)``.
+    func advance(_ context: Int, from cursor: Int, committing sequence: Int64?) -> CommitLog.Advance {
         state.withLock { $0.log.advance(context, from: cursor, committing: sequence) }
     }
 

@@ -166,7 +166,7 @@ extension LayerRegistry {
             // Only now, because the changes below the other layers are not complete before.
             state.layers.rebaseAll(parts, in: state.layers.descendants(of: context))
             return Published(
-                cursor: published.cursor,
+                advance: published.advance,
                 revisions: (published.revisions.before, state.layers.revisions[context])
             )
         }
@@ -174,8 +174,9 @@ extension LayerRegistry {
 
     /// The result of putting changes on top of a layer.
     struct Published {
-        /// The event of these changes, if no other context has done anything since they were made.
-        let cursor: Int?
+        /// Whether the context is at the event of these changes, because no other context has done anything since they
+        /// were made.
+        let advance: CommitLog.Advance
         /// The revisions of the layer.
         let revisions: (before: Int?, after: Int?)
     }
@@ -263,7 +264,7 @@ extension LayerRegistry.State {
         }
         log.record(.edits(context), parts)
         return LayerRegistry.Published(
-            cursor: log.advance(context, from: cursor, committing: nil),
+            advance: log.advance(context, from: cursor, committing: nil),
             revisions: (before, layers.revisions[context])
         )
     }
