@@ -167,7 +167,7 @@ import Testing
         try await stack.close()
     }
 
-    @Test("After a commit, a context keeps only the objects that other code holds, if others have changed much meanwhile")
+    @Test("After a commit, a context keeps only objects that other code holds, if others have changed much meanwhile")
     func unheld() async throws {
         let (stack, id) = try await setUp()
         try await stack.background { context in
