@@ -107,7 +107,7 @@ struct ObservationTests {
             try context.commit()
             return id
         }
-        // So many objects that the context drops those that no other code holds.
+        // With more than 1,024 objects, the context drops those that no other code holds.
         #expect(try context.fetch(Article.all).count == 2001)
         let (told, toldOther) = (Told(), Told())
         try told.look { _ = try context.find(id)?.title }

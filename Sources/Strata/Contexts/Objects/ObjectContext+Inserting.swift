@@ -105,7 +105,7 @@ extension ObjectContext {
         if !reading.isTracked { startTracking() }
     }
 
-    /// Moves to the end of the log, while there is nothing to refresh, and lets the log keep the next events.
+    /// Moves to the end of the log, and lets the log keep the next events. The context must have no live objects.
     func startTracking() {
         reading.cursor = store.layers.startTracking(id)
         reading.isTracked = true

@@ -149,7 +149,7 @@ struct CommitLog: Sendable {
     enum Advance: Equatable {
         /// The context is at the last event.
         case moved(to: Int)
-        /// So many events have occurred since the context's position, and some of them are not its own.
+        /// The number of events since the context's position. Some of them are not its own.
         case behind(by: Int)
     }
 
